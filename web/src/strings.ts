@@ -180,7 +180,13 @@ export const strings = {
     priorityLevel: "Its level",
     priorityLevelHelp: "0 (first) to 7; empty for the class's own",
     addLine: "Add a line",
-    dropLine: "Remove",
+    dropLine: (line: number) => `Remove line ${line}`,
+    asWritten: "as in the text",
+    noLineMore: (options: string[]) =>
+      `No line more: a cycled value cannot be in a line of a mix, nor one that has no field here (${options.join(", ")}).`,
+    specIsLess: (options: string[]) => `These lines are not all that the text says of ${options.join(", ")}: they cannot be kept.`,
+    specNotTaken: (name: string, options: string[]) =>
+      `${name} is not taken: the text says of ${options.join(", ")} what cannot be beside its lines.`,
     shares: (total: number) =>
       total === 100 ? "The shares add up to 100 %." : `The shares add up to ${plain(total, 6)} %; they have to be 100 %.`,
     sharesWrong: "Shares are written such as 60%.",

@@ -353,7 +353,7 @@ test("an access specification has lines whose shares add up", async () => {
   await fits(page, "lines");
   await isAccessible(page, "lines");
   await page.screenshot({ path: join(shots, "app-lines.png"), fullPage: true });
-  await page.getByRole("button", { name: "Remove of line 1" }).click();
+  await page.getByRole("button", { name: "Remove line 1" }).click();
   assert.equal(await page.getByLabel("Block size").inputValue(), "64KiB");
   assert.ok(!(await text.inputValue()).includes("mix"), "one line is no mix");
 });

@@ -92,7 +92,7 @@ test("remarks within a mix stay when its lines are changed, and those that go ar
   await text.fill(job);
   await page.getByLabel("Reads of line 1").fill("1%");
   assert.equal(await text.inputValue(), job.replace('read = "100%"', 'read = "1%"'));
-  await page.getByRole("button", { name: "Remove of line 2" }).click();
+  await page.getByRole("button", { name: "Remove line 2" }).click();
   await page.getByText("Remarks went with what was changed: # first of all # one # two").waitFor();
   await page.getByRole("button", { name: "Undo" }).click();
   assert.equal(await text.inputValue(), job.replace('read = "100%"', 'read = "1%"'));
@@ -368,7 +368,7 @@ test("the access of a line is read whole beside the other fields", async () => {
   }
   await page.setViewportSize({ width: 1280, height: 900 });
   const row = await Promise.all(
-    [page.getByLabel("Access of line 2"), page.getByRole("button", { name: "Remove of line 2" })].map((one) =>
+    [page.getByLabel("Access of line 2"), page.getByRole("button", { name: "Remove line 2" })].map((one) =>
       one.boundingBox(),
     ),
   );
@@ -484,5 +484,96 @@ test("an address that leads nowhere says so", async () => {
   }
   await page.getByRole("link", { name: "See the list of runs" }).click();
   await page.getByRole("table").waitFor();
+  assert.deepEqual(complaints, []);
+});
+
+test("what a field cannot say is neither a default in it nor lost by a button", async () => {
+  const { page, complaints } = await open("compose");
+  const text = page.getByLabel("The job", { exact: true });
+  const job = (workload, more = "") =>
+    `[target.t]\npath = "/t"\n\n[workload.w]\n${workload}\n\n[stream.w]\nqueue_depth = 2\n\n` +
+    `[stage.m]\ntime = "5s"\n${more}`;
+  const split = 'block_size = ["4KiB 60%", "64KiB 40%"]';
+  await text.fill(job(`${split}\ntrim = "10%"`));
+  const size = page.getByLabel("Block size", { exact: true });
+  assert.deepEqual([await size.inputValue(), await size.getAttribute("placeholder")], ["", "as in the text"]);
+  for (const told of ["workload.w.block_size", "workload.w.trim"]) await page.getByText(told, { exact: true }).waitFor();
+  // Into the library, into lines and back.
+  await page.getByLabel("Keep these lines as").fill("split");
+  await page.getByRole("button", { name: "Keep", exact: true }).click();
+  const [kept] = await page.evaluate(() => JSON.parse(localStorage.getItem("fathom.specifications")));
+  assert.deepEqual([kept.lines[0].written, kept.lines[0].more], [
+    { block_size: ["4KiB 60%", "64KiB 40%"] },
+    { trim: "10%" },
+  ]);
+  await page.getByRole("button", { name: "Add a line" }).click();
+  const line = /mix = \[\n +\{ share = "100%", .*block_size = \["4KiB 60%", "64KiB 40%"\].*trim = "10%"/;
+  assert.match(await text.inputValue(), line);
+  assert.doesNotMatch(await text.inputValue(), /^(block_size|trim)/m);
+  const first = page.getByLabel("Block size of line 1");
+  assert.deepEqual([await first.inputValue(), await first.getAttribute("placeholder")], ["", "as in the text"]);
+  await show(page, "as-in-the-text", first);
+  await page.getByRole("button", { name: "Remove line 2" }).click();
+  assert.ok((await text.inputValue()).includes(split));
+  await page.getByLabel("Access specification").selectOption("Database");
+  assert.doesNotMatch(await text.inputValue(), /64KiB 40%/);
+  await page.getByLabel("Access specification").selectOption("split");
+  assert.ok((await text.inputValue()).includes(split));
+  // What is typed takes its place.
+  await size.fill("8KiB");
+  assert.match(await text.inputValue(), /^block_size = "8KiB"$/m);
+  // What is cycled is not put into a line, and the page says why.
+  await page.getByLabel("Reads", { exact: true }).fill("0%, 100%");
+  const add = page.getByRole("button", { name: "Add a line" });
+  assert.ok(await add.isDisabled());
+  await page.getByText(/^No line more: a cycled value .*\(workload\.read\)/).waitFor();
+  await page.getByLabel("Reads", { exact: true }).fill("50%");
+  assert.ok(await add.isEnabled());
+  // Cycled in a way that no field shows: nothing is kept or taken that is less.
+  const odd = job('read = "50%"', 'sweep = { "workload.trim" = ["0%", "10%"] }\n');
+  await text.fill(odd);
+  assert.ok(await add.isDisabled());
+  await page.getByLabel("Keep these lines as").fill("less");
+  assert.ok(await page.getByRole("button", { name: "Keep", exact: true }).isDisabled());
+  await page.getByText(/^These lines are not all .* workload\.trim/).waitFor();
+  // One of several lines; one of a single line is.
+  await page.evaluate(() => {
+    const line = { share: "50%", blockSize: "4KiB", read: "0%", access: "random" };
+    localStorage.setItem("fathom.specifications", JSON.stringify([{ name: "both", lines: [line, line] }]));
+    dispatchEvent(new StorageEvent("storage", { key: "fathom.specifications" }));
+  });
+  await page.getByLabel("Access specification").selectOption("both");
+  await page.getByText(/^both is not taken: the text says of workload\.trim/).waitFor();
+  assert.equal(await text.inputValue(), odd);
+  await show(page, "not-taken", page.getByLabel("Access specification"));
+  assert.deepEqual(complaints, []);
+});
+
+test("a stream that is left out is named nowhere", async () => {
+  const { page, complaints } = await open("compose");
+  const text = page.getByLabel("The job", { exact: true });
+  await text.fill(
+    '[target.t]\npath = "/t"\n[workload.w]\n[stream.s1]\nworkload = "w"\nthink_time = "1ms"\n' +
+      '[stream.s2]\nworkload = "w"\n' +
+      '[stage.m]\nstreams = ["s1"]\ntime = "7s"\n[stage.n]\nstreams = ["s2"]\n' +
+      'sweep = { "stream.s1.queue_depth" = [1, 2] }\n',
+  );
+  await page.getByText("stage.m.streams", { exact: true }).waitFor();
+  // Also where the server finds fault with it, for which there is no field.
+  const whole = await text.inputValue();
+  await text.fill(whole.replace('"s1"]', '"gone"]'));
+  await page.getByText("there is no stream gone").first().waitFor();
+  await page.getByText("stage.m.streams", { exact: true }).waitFor();
+  await text.fill(whole);
+  await page.getByRole("button", { name: "Leave the stream out of stream 1" }).click();
+  assert.doesNotMatch(await text.inputValue(), /s1|stage\.m|sweep/);
+  // The form has the stage that is left.
+  assert.equal(await page.getByLabel("Measure", { exact: true }).inputValue(), "30s");
+  await page.getByLabel("Measure", { exact: true }).fill("8s");
+  assert.match(await text.inputValue(), /\[stage\.n\]\nstreams = \["s2"\]\ntime = "8s"/);
+  // One like it has what it has.
+  await text.fill((await text.inputValue()).replace("[stream.s2]", '[stream.s2]\nthink_time = "2ms"'));
+  await page.getByRole("button", { name: "Add a stream" }).click();
+  assert.equal((await text.inputValue()).match(/think_time = "2ms"/g).length, 2);
   assert.deepEqual(complaints, []);
 });

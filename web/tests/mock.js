@@ -26,6 +26,7 @@ const wrongValues = [
   [/^(?:time|ramp) = "-5s"$/, 'time: "-5s" is no time'],
   [/^seed = "x"$/, 'seed: "x" is not a whole number'],
   [/^queue_depth = (?:0|"x")$/, "queue_depth: it is not a whole number from 1 to 65536"],
+  [/^streams = \["gone"\]$/, "there is no stream gone"],
   [/^workers = "x"$/, 'workers: "x" is not a whole number'],
   [/^(sweep = \{ )"stream\.queue_depth" = \[0/, "sweep over stream.queue_depth with 0: 0 is below 1"],
 ];

@@ -248,7 +248,9 @@ pub(crate) fn uploaded(name: &str, text: &str, args: &IometerArgs) -> Loaded {
 fn sent(name: &str, text: &str, args: &IometerArgs) -> Loaded {
     if let Some(at) = text.find('\0') {
         let mut loaded = Loaded { is_unread: true, ..Loaded::default() };
-        let message = format!("{name} is not a text: byte {at} of it is 0");
+        let name = if name.is_empty() { "the job" } else { name };
+        let line = line_of(text.as_bytes(), at);
+        let message = format!("{name} is not a text: in line {line}, byte {at} of it is 0");
         loaded.diagnostics.error("job.no-text", None, message, "send a job file");
         return loaded;
     }
@@ -409,11 +411,11 @@ fn read_text(path: &Path) -> Result<(String, bool), String> {
 }
 
 /// As [`read_text`], of an Iometer configuration, which may be in the code page of Windows.
-pub(crate) fn read_icf(path: &Path) -> Result<String, String> {
+pub(crate) fn read_icf(path: &Path) -> Result<String, Unread> {
     read_bytes(path).map(|bytes| icf::decode(&bytes))
 }
 
-fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
+fn read_bytes(path: &Path) -> Result<Vec<u8>, Unread> {
     let fail = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
     let mut bytes = Vec::new();
     if path == Path::new("-") {
@@ -423,22 +425,22 @@ fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
         let meta = std::fs::metadata(path).map_err(fail)?;
         let kind = meta.file_type();
         if kind.is_block_device() {
-            return Err(format!(
+            return Err(Unread::from(format!(
                 "{} is a block device, not a job file; measure it with --target",
                 path.display()
-            ));
+            )));
         }
         if kind.is_char_device() {
-            return Err(format!("{} is a character device, not a job file", path.display()));
+            return Err(Unread::from(format!("{} is a character device, not a job file", path.display())));
         }
         if meta.is_file() && meta.len() > JOB_BYTES_MAX {
-            return Err(too_large(path));
+            return Err(Unread::from(too_large(path)));
         }
         let file = std::fs::File::open(path).map_err(fail)?;
         file.take(JOB_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(fail)?;
     }
     if bytes.len() as u64 > JOB_BYTES_MAX {
-        return Err(too_large(path));
+        return Err(Unread::from(too_large(path)));
     }
     if let Some(at) = bytes.iter().position(|&byte| byte == 0) {
         let help = if matches!(bytes[..], [0xff, 0xfe, ..] | [0xfe, 0xff, ..]) {
@@ -446,9 +448,34 @@ fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
         } else {
             ""
         };
-        return Err(format!("{} is not a text: byte {at} of it is 0{help}", path.display()));
+        let line = line_of(&bytes, at);
+        let reason = format!("{} is not a text: in line {line}, byte {at} of it is 0{help}", path.display());
+        return Err(Unread { reason, line: Some(line) });
     }
     Ok(bytes)
+}
+
+/// Why a file has no text, in words, and where in it, if that is known.
+pub(crate) struct Unread {
+    pub(crate) reason: String,
+    pub(crate) line: Option<usize>,
+}
+
+impl From<String> for Unread {
+    fn from(reason: String) -> Self {
+        Self { reason, line: None }
+    }
+}
+
+impl From<Unread> for String {
+    fn from(unread: Unread) -> Self {
+        unread.reason
+    }
+}
+
+/// The line, from 1, that a byte lies in.
+fn line_of(bytes: &[u8], at: usize) -> usize {
+    1 + bytes[..at].iter().filter(|&&byte| byte == b'\n').count()
 }
 
 fn too_large(path: &Path) -> String {

@@ -217,6 +217,29 @@ fn what_is_written_is_read() {
     assert_eq!(worker.targets.len(), 1);
 }
 
+/// Iometer takes a run of digits for each number, and leaves what is between and behind them.
+#[test]
+fn times_that_are_not_whole_numbers_alone_are_told() {
+    let check = |run: &str, ramp: &str, seconds: (u64, u64), says: &[&str]| {
+        let text = format!(
+            "Version 1.1.0\n'TEST SETUP\n'Run Time\n\t{run}\n'Ramp Up Time (s)\n\t{ramp}\n'END test setup\n"
+        );
+        let (document, found) = parse(0, &text);
+        let told: Vec<_> = found.all().iter().filter(|one| one.code == "icf.doubtful").collect();
+        assert_eq!((document.setup.run_seconds, document.setup.ramp_seconds), seconds, "{text}");
+        assert_eq!(told.len(), says.len(), "{text}: {told:?}");
+        for (one, says) in told.iter().zip(says) {
+            assert!(one.level == Level::Warning && one.message.contains(says), "{text}: {}", one.message);
+        }
+    };
+    check("0 0 2", "5", (2, 5), &[]);
+    check("0\t1, 30,", "5,", (90, 5), &[]);
+    check("0 0 2.5", "5", (2, 5), &["\"0 0 2.5\", which is not 3 whole numbers; it counts as 0 h 0 min 2 s"]);
+    check("0 1.5 2", "5", (65, 5), &["counts as 0 h 1 min 5 s"]);
+    check("0 0 2 3", "5", (2, 5), &["\"0 0 2 3\""]);
+    check("0 0 30s", "2.5", (30, 2), &["counts as 0 h 0 min 30 s", "the ramp up time is \"2.5\""]);
+}
+
 #[test]
 fn nameless_specifications_get_the_names_of_iometer() {
     let specs = |lines: &str| {

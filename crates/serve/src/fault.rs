@@ -62,11 +62,16 @@ impl Fault {
 
 impl From<StoreError> for Fault {
     fn from(error: StoreError) -> Self {
-        let status = match error {
-            StoreError::NotFound { .. } => StatusCode::NOT_FOUND,
-            _ => StatusCode::UNPROCESSABLE_ENTITY,
+        let (status, code) = match &error {
+            StoreError::NotFound { .. } => (StatusCode::NOT_FOUND, "run.unreadable"),
+            // Nothing is wrong with what was asked for, nor with a run.
+            StoreError::Full { .. } => (StatusCode::INSUFFICIENT_STORAGE, "store.full"),
+            StoreError::Io { source, .. } if source.kind() == std::io::ErrorKind::StorageFull => {
+                (StatusCode::INSUFFICIENT_STORAGE, "store.full")
+            }
+            _ => (StatusCode::UNPROCESSABLE_ENTITY, "run.unreadable"),
         };
-        Self::new(status, "run.unreadable", error.to_string(), "")
+        Self::new(status, code, error.to_string(), "")
     }
 }
 

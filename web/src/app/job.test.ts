@@ -2,6 +2,7 @@
 
 /// <reference types="vite/client" />
 import { expect, test } from "vitest";
+import { shareOf } from "./access";
 import {
   combinesDepths,
   cyclesTogether,
@@ -14,7 +15,6 @@ import {
   pointsOf,
   rewritten,
   secondsOf,
-  shareOf,
   specsOf,
   toForm,
   toText,

@@ -1,25 +1,24 @@
 // The form of the compose page and the text of a job: either follows the other. What the form has no field for stays in the
 // text as it was written, and is told. Pure.
 
-import { parse as read, TomlError } from "smol-toml";
+import { TomlError } from "smol-toml";
+import {
+  emptyLine,
+  filled,
+  isPlain,
+  lineDefaults,
+  linesOf,
+  listed,
+  needsMix,
+  ofLines,
+  text,
+  workloadTable,
+  type AccessLine,
+} from "./access";
 import { options } from "./limits";
+import { released } from "./references";
 import { openString } from "./remarks";
-import { edited, isTable, same, type Table } from "./toml";
-
-/** One line of an access specification. */
-export interface AccessLine {
-  /** Share of the operations; of a single line all of them. */
-  share: string;
-  /** Of a single line also several, separated by commas: each is a step. */
-  blockSize: string;
-  /** As the block size. */
-  read: string;
-  access: string;
-  /** What the places of this line are multiples of; absent for what holds for all. */
-  align?: string;
-  /** What a line of a mix has that the form has no field for. */
-  more?: Table;
-}
+import { edited, isTable, parse, same, type Table } from "./toml";
 
 /** Something that is measured. */
 export interface Target {
@@ -49,6 +48,10 @@ export interface Stream {
   targets: string[];
   /** At least one; several are a mix whose shares add up to 100 %. A field that is empty leaves it to the default. */
   lines: AccessLine[];
+  /** Whether its only line is written as a mix of one. */
+  isMix?: boolean | undefined;
+  /** Options of it and of its lines that are swept or written in a way that no field shows: `workload.read`. */
+  held?: string[];
   /** What random operations begin at multiples of; empty for the smallest block. */
   align: string;
   /** Null where the field is empty, which is the default. */
@@ -79,15 +82,6 @@ export interface Form {
   /** Empty for the same sequence every time, `fresh`, or a number. */
   seed: string;
 }
-
-export const emptyLine: AccessLine = { share: "100%", blockSize: "4KiB", read: "100%", access: "random" };
-
-/** What a line of a job says that does not say it. */
-const lineDefaults = {
-  block_size: options["workload.block_size"].default,
-  read: options["workload.read"].default,
-  access: options["workload.access"].default,
-};
 
 export const emptyTarget: Target = {
   name: "disk",
@@ -133,16 +127,6 @@ export function freeName(stem: string, taken: { name: string }[]): string {
   }
 }
 
-/** Reads TOML; numbers beyond what a script counts exactly, which Iometer's jobs have, are big ones. */
-const parse = (toml: string): Table => read(toml, { integersAsBigInt: "asNeeded" });
-
-/** Values that are separated by commas. */
-const listed = (text: string) =>
-  text
-    .split(",")
-    .map((one) => one.trim())
-    .filter((one) => one !== "");
-
 type Values = (string | number)[];
 
 /** The option by which all streams go through the same depths at once: one that names no stream sets it of all. */
@@ -168,7 +152,7 @@ function sweeps(form: Form): [string, Values][] {
       streams.length === 1 ? ["workload", "stream"] : [`workload.${stream.workload}`, `stream.${stream.name}`];
     // Lines that several streams share are swept once.
     const isFirst = streams.findIndex(({ workload }) => workload === stream.workload) === at;
-    const single = only && others.length === 0 && isFirst ? only : null;
+    const single = only && others.length === 0 && isFirst && !needsMix(only) ? only : null;
     return [
       [`${load}.block_size`, single ? listed(single.blockSize) : []],
       [`${load}.read`, single ? listed(single.read) : []],
@@ -193,11 +177,6 @@ export function nameOf(targets: { path: string }[]): string {
 /** A number where the text is one: options of several types have words beside numbers. */
 const number = (text: string) => (/^\d+$/.test(text) ? Number(text) : text);
 
-/** A table without what says nothing. */
-function filled(entries: [string, unknown][]): Table {
-  return Object.fromEntries(entries.filter(([, value]) => value !== "" && value !== undefined && value !== null));
-}
-
 function targetTable({ kind, path, size, remove, depth, width, files, everywhere }: Target): Table {
   const builtIn = kind === "path" ? builtIns[path] : undefined;
   const what: [string, unknown][] =
@@ -215,28 +194,6 @@ function targetTable({ kind, path, size, remove, depth, width, files, everywhere
         : [];
   const table = filled([...what, ["size", size], ["remove", (remove && !builtIn) || undefined]]);
   return kind === "path" && !builtIn ? { path, ...table } : table;
-}
-
-function workloadTable({ lines, align }: Stream, isSwept: (option: string) => boolean): Table {
-  const [first = emptyLine, ...others] = lines;
-  const isSweptOver = isSwept("block_size") || isSwept("read");
-  // A mix has one value each: what is swept over is no mix, and the line's alignment is then that of all.
-  if (others.length > 0 || (!isSweptOver && (first.align || first.more))) {
-    const mix = lines.map(({ share, blockSize, read, access, align = "", more }) => ({
-      ...filled(Object.entries({ share, block_size: blockSize, read, access, align })),
-      ...more,
-    }));
-    return filled([
-      ["mix", mix],
-      ["align", align],
-    ]);
-  }
-  return filled([
-    ["block_size", isSwept("block_size") ? "" : first.blockSize],
-    ["read", isSwept("read") ? "" : first.read],
-    ["access", first.access],
-    ["align", align || (first.align ?? "")],
-  ]);
 }
 
 function streamTable(stream: Stream, form: Form, isSwept: (option: string) => boolean): Table {
@@ -287,19 +244,40 @@ function tableOf(form: Form): Table {
 /** The job that a form says. */
 export const toText = (form: Form): string => edited("", {}, tableOf(form));
 
-/** The text that follows a form which was changed: what the form does not show stays as it is written. */
-export function rewritten(text: string, form: Form): string {
+/** Sections that another began as, by kind: what no field shows of the one holds for the other, too. */
+export type Like = Record<"workload" | "stream", { name: string; from: string }>;
+
+/**
+ * The text that follows a form which was changed: what the form does not show stays as it is written, but for what names a
+ * section that is gone.
+ */
+export function rewritten(text: string, form: Form, like?: Like): string {
   const shown = toForm(text);
   if (!shown) return toText(form);
   // What the form alone has written is written in its order.
   if (text === toText(shown.form)) return toText(form);
-  const before = tableOf(shown.form);
+  const [before, after] = [tableOf(shown.form), tableOf(form)];
+  const whole = parse(text);
+  for (const [kind, { name, from }] of Object.entries(like ?? {})) {
+    const [source, known, fresh] = [
+      sectionOf(whole, kind, from),
+      sectionOf(before, kind, from),
+      sectionOf(after, kind, name),
+    ];
+    const more = Object.entries(source).filter(
+      ([option]) => !(option in known) && !(option in fresh) && !["workload", "targets"].includes(option),
+    );
+    Object.assign(fresh, Object.fromEntries(more));
+  }
+  const gone = ["target", "workload", "stream"].flatMap((kind) =>
+    sections(before, kind).flatMap(([name]) => (isTable(after[kind]) && !(name in after[kind]) ? [{ kind, name }] : [])),
+  );
   // A stream that leaves its operations to defaults would take those of another that comes.
   if (form.streams.length !== shown.form.streams.length) {
-    const written = sections(parse(text), "workload").map(([name]) => name);
+    const written = sections(whole, "workload").map(([name]) => name);
     before.workload = Object.fromEntries(sections(before, "workload").filter(([name]) => written.includes(name)));
   }
-  return edited(text, before, tableOf(form));
+  return released(edited(text, before, after), gone);
 }
 
 /** Seconds of each unit that a time of a job may have. */
@@ -363,9 +341,6 @@ export function pointsOf(job: string): { count: number; seconds: number | null }
   return points === 0 ? null : { count: points, seconds };
 }
 
-const text = (value: unknown, otherwise: string) =>
-  typeof value === "string" || typeof value === "number" || typeof value === "bigint" ? String(value) : otherwise;
-
 /** Null where it is no number: what that is the server tells. */
 const count = (value: unknown, otherwise: string) =>
   value === undefined ? Number(otherwise) : typeof value === "number" ? value : null;
@@ -375,6 +350,10 @@ function sections(job: Table, kind: string): [string, Table][] {
   const found = job[kind];
   return isTable(found) ? Object.entries(found).filter((one): one is [string, Table] => isTable(one[1])) : [];
 }
+
+/** A section as it is written, or nothing of one that is not. */
+const sectionOf = (job: Table, kind: string, name: string): Table =>
+  sections(job, kind).find(([one]) => one === name)?.[1] ?? {};
 
 /** A target as the form has it. */
 function targetOf([name, of]: [string, Table]): Target {
@@ -394,11 +373,6 @@ function targetOf([name, of]: [string, Table]): Target {
     files: isTree ? count(of.files, options["target.files"].default) : emptyTarget.files,
     everywhere: isTree && of.tree_distribution === "all",
   };
-}
-
-/** What a line of a mix has beyond the fields of the form. */
-function moreOf({ share: _s, block_size: _b, read: _r, access: _a, align, ...more }: Table): Partial<AccessLine> {
-  return { ...(align === undefined ? {} : { align: text(align, "") }), ...(Object.keys(more).length > 0 ? { more } : {}) };
 }
 
 /** Where a text is no TOML: its line, and whether that is a string without an end. */
@@ -446,35 +420,52 @@ export function toForm(job: string): Shown | null {
   const sweptOver = (kind: string, name: string, option: string): unknown =>
     sweep[`${kind}.${name}.${option}`] ??
     (flows.length === 1 || `${kind}.${option}` === depthOfAll ? sweep[`${kind}.${option}`] : undefined);
+  const allSweeps = sections(table, "stage").flatMap(([, { sweep }], at) =>
+    Object.entries(isTable(sweep) ? sweep : {}).map(([path, values]) => ({ path, at, values: doubled(values) })),
+  );
   const streams = flows.map(([name, flow]): Stream => {
     const named = text(flow.workload, workloads.has(name) || workloads.size !== 1 ? name : [...workloads.keys()][0]!);
     const load = workloads.get(named) ?? {};
-    const several = (kind: string, of: string, option: string, value: unknown, otherwise: string) => {
+    /** What a field says of an option that may be swept: where it is in a way of its own, nothing. */
+    const several = (kind: string, of: string, option: string, single: string) => {
       const values = sweptOver(kind, of, option);
-      return Array.isArray(values) ? values.map((one) => text(one, "")).join(", ") : text(value, otherwise);
+      return values === undefined ? single : isList(values) ? values.map(String).join(", ") : "";
     };
-    const mix = Array.isArray(load.mix) && load.mix.every(isTable) ? load.mix : [load];
+    const lines = linesOf(load);
+    const [only, ...more] = lines ?? linesOf({ ...load, mix: undefined }) ?? [emptyLine];
+    const hasOne = only !== undefined && more.length === 0 && !needsMix(only);
+    if (hasOne) {
+      only.blockSize = several("workload", named, "block_size", only.blockSize);
+      only.read = several("workload", named, "read", only.read);
+    }
     const depthList = doubled(sweptOver("stream", name, "queue_depth"));
-    const depths = Array.isArray(depthList)
-      ? depthList
-      : [flow.queue_depth ?? Number(options["stream.queue_depth"].default)];
+    const depths = depthList === undefined ? [flow.queue_depth ?? Number(options["stream.queue_depth"].default)] : depthList;
+    /** Whether fields show all that is said of how an option is swept. */
+    const isHeld = (kind: string, of: string, option: string, hasField: boolean) => {
+      const paths = [`${kind}.${of}.${option}`, `${kind}.${option}`];
+      const found = allSweeps.filter(({ path }) => paths.includes(path));
+      return found.some(({ at, values }) => at > 0 || !hasField || !isList(values) || values.length < 2);
+    };
+    const held = [
+      ...(lines ? [] : ["workload.mix"]),
+      ...[...ofLines, "mix"]
+        .filter((one) => isHeld("workload", named, one, hasOne && ["block_size", "read"].includes(one)))
+        .map((one) => `workload.${one}`),
+      ...["rate", "queue_depth"].filter((one) => isHeld("stream", name, one, true)).map((one) => `stream.${one}`),
+    ];
     const aims = typeof flow.targets === "string" ? [flow.targets] : flow.targets;
     const all = targets.map((target) => target.name);
     return {
       name,
       workload: named,
       targets: Array.isArray(aims) ? all.filter((target) => aims.includes(target)) : all,
-      lines: mix.map((line) => ({
-        share: text(line.share, mix.length > 1 ? "" : "100%"),
-        blockSize: several("workload", named, "block_size", line.block_size, lineDefaults.block_size),
-        read: several("workload", named, "read", line.read, lineDefaults.read),
-        access: text(line.access, lineDefaults.access),
-        ...(Array.isArray(load.mix) ? moreOf(line) : {}),
-      })),
+      lines: [...(only ? [only] : []), ...more],
+      ...(lines?.length === 1 && load.mix !== undefined ? { isMix: true } : {}),
+      ...(held.length > 0 ? { held: [...new Set(held)] } : {}),
       align: text(load.align, ""),
       workers: count(flow.workers, options["stream.workers"].default),
-      depths: depths.filter((depth) => typeof depth === "number"),
-      rate: several("stream", name, "rate", flow.rate, ""),
+      depths: Array.isArray(depths) ? depths.filter((depth) => typeof depth === "number") : [],
+      rate: several("stream", name, "rate", text(flow.rate, "")),
       direct: typeof flow.direct === "boolean" ? String(flow.direct) : "",
       priorityClass: text(flow.thread_priority_class, ""),
       priorityLevel: text(flow.thread_priority_level, ""),
@@ -486,11 +477,26 @@ export function toForm(job: string): Shown | null {
     targets,
     streams,
     stage,
-    ramp: text(phase.ramp, options["stage.ramp"].default),
-    time: text(phase.time, options["stage.time"].default),
+    ramp: text(phase.ramp, "ramp" in phase ? "" : options["stage.ramp"].default),
+    time: text(phase.time, "time" in phase ? "" : options["stage.time"].default),
     seed: text(run.seed, ""),
   };
   return { form, others: others(table, form) };
+}
+
+/** Options that have a field, whose faults stand there. */
+const withField: Record<string, string[]> = {
+  run: ["title", "seed"],
+  target: ["path", "kind", "size", "remove", "directory", "tree_depth", "tree_width", "tree_distribution", "files"],
+  workload: ["mix", "block_size", "read", "access", "align"],
+  stream: ["targets", "workers", "queue_depth", "rate", "direct", "thread_priority_class", "thread_priority_level"],
+  stage: ["ramp", "time"],
+};
+
+/** Whether an option has a field, by its path. */
+export function hasField(path: string): boolean {
+  const [kind = "", ...names] = path.split(".");
+  return withField[kind]?.includes(names.at(-1) ?? "") ?? false;
 }
 
 /** What a job says that the table of its form does not. */
@@ -523,8 +529,9 @@ function others(job: Table, form: Form): string[] {
     }
   }
   for (const { workload, lines } of form.streams) {
-    const keys = lines.flatMap(({ more }) => Object.keys(more ?? {}));
-    found.push(...keys.map((key) => `workload.${workload}.mix.${key}`));
+    const keys = lines.flatMap(({ more = {}, written = {} }) => [...Object.keys(more), ...Object.keys(written)]);
+    const path = `workload.${workload}${"mix" in sectionOf(job, "workload", workload) ? ".mix" : ""}`;
+    found.push(...keys.map((key) => `${path}.${key}`));
   }
   return [...new Set(found)];
 }
@@ -564,20 +571,14 @@ function shortPath(path: string, { streams }: Form): string {
 const plain = (value: unknown): unknown =>
   Array.isArray(value) ? value.map(plain) : typeof value === "number" || typeof value === "bigint" ? String(value) : value;
 
+/** Values that a field can show, separated by commas. */
+const isList = (values: unknown): values is (string | number | bigint)[] => Array.isArray(values) && values.every(isPlain);
+
 /** `{ from = 1, to = 8, factor = 2 }` as the list that it stands for; anything else as it is. */
 function doubled(depths: unknown): unknown {
   if (!isTable(depths) || depths.factor !== 2 || Object.keys(depths).length !== 3) return depths;
   const { from, to } = depths;
   return typeof from === "number" && typeof to === "number" ? (depthsOf(`${from}..${to}`) ?? depths) : depths;
-}
-
-/** What the shares of lines add up to, per cent; null where one is none. */
-export function shareOf(lines: AccessLine[]): number | null {
-  const shares = lines.map((line) =>
-    /^\d+(\.\d+)?%$/.test(line.share.trim()) ? Number.parseFloat(line.share) : Number.NaN,
-  );
-  const sum = shares.reduce((all, share) => all + share, 0);
-  return Number.isNaN(sum) ? null : Math.round(sum * 1e6) / 1e6;
 }
 
 /** The most that a depth may be. */
@@ -630,17 +631,10 @@ export function specsOf(job: string): Spec[] {
     return [];
   }
   return sections(table, "workload").flatMap(([name, workload]) => {
-    const known = ["mix", "block_size", "read", "access", "align"];
-    if (Object.keys(workload).some((name) => !known.includes(name))) return [];
-    const lines = Array.isArray(workload.mix) ? workload.mix.filter(isTable) : [workload];
-    const line = (of: Table): AccessLine => ({
-      share: text(of.share, "100%"),
-      blockSize: text(of.block_size, lineDefaults.block_size),
-      read: text(of.read, lineDefaults.read),
-      access: text(of.access, lineDefaults.access),
-      ...(Array.isArray(workload.mix) ? moreOf(of) : {}),
-    });
+    const known = ["mix", ...ofLines, "align"];
+    const lines = linesOf(workload);
+    if (!lines || Object.keys(workload).some((name) => !known.includes(name))) return [];
     const align = text(workload.align, "");
-    return [{ name, lines: lines.map(line), ...(align ? { align } : {}) }];
+    return [{ name, lines, ...(align ? { align } : {}) }];
   });
 }

@@ -1,7 +1,8 @@
 // Remarks of a text, whatever a form changes in it.
 
 import { expect, test } from "vitest";
-import { rewritten, toForm, unreadOf, type AccessLine, type Form } from "./job";
+import type { AccessLine } from "./access";
+import { rewritten, toForm, unreadOf, type Form } from "./job";
 import { lostRemarks, openString } from "./remarks";
 
 const job = (mix: string) =>

@@ -1,7 +1,9 @@
 // The library of access specifications: those that are passed around with Iometer, and those that someone kept in this
 // browser. Specifications that a ready-made job of the server has are not repeated here.
 
-import type { AccessLine, Spec } from "./job";
+import type { AccessLine } from "./access";
+import type { Spec } from "./job";
+import { isTable } from "./toml";
 
 const single = (name: string, blockSize: string, read: number, random: number): Spec => {
   const access = random === 100 ? "random" : random === 0 ? "sequential" : `${random}% random`;
@@ -28,7 +30,11 @@ const isLine = (line: unknown): line is AccessLine =>
   typeof line === "object" &&
   line !== null &&
   ["share", "blockSize", "read", "access"].every((name) => typeof (line as Record<string, unknown>)[name] === "string") &&
-  ["string", "undefined"].includes(typeof (line as Partial<AccessLine>).align);
+  ["string", "undefined"].includes(typeof (line as Partial<AccessLine>).align) &&
+  (["more", "written"] as const).every((name) => {
+    const of = (line as Partial<AccessLine>)[name];
+    return of === undefined || isTable(of);
+  });
 
 /** Those that were kept here; none where the browser keeps nothing or something else is there. */
 export function kept(): Spec[] {

@@ -21,7 +21,8 @@ export function same(a: unknown, b: unknown): boolean {
   return a === b;
 }
 
-const parse = (toml: string): Table => read(toml, { integersAsBigInt: "asNeeded" });
+/** Reads TOML; numbers beyond what a script counts exactly, which Iometer's jobs have, are big ones. */
+export const parse = (toml: string): Table => read(toml, { integersAsBigInt: "asNeeded" });
 
 /** Sections in the order in which a job has them. */
 const kinds = ["run", "target", "workload", "stream", "stage"];
@@ -392,6 +393,24 @@ export function edited(text: string, before: Table, after: Table): string {
   const found = `${lines.join("\n")}\n`;
   // A text of another form, such as one with tables within a line, is written anew: nothing of it is lost but remarks.
   return isKept && isWhole([found]) && same(pruned(parse(found)), pruned(wanted)) ? found : stringify(wanted);
+}
+
+/** The text with one option of another value, or without it. */
+export function replaced(text: string, path: [string, string, string], value: unknown): string {
+  const wanted = parse(text);
+  const [kind, name, option] = path;
+  const section = isTable(wanted[kind]) ? wanted[kind][name] : undefined;
+  if (!isTable(section)) return text;
+  const written = section[option];
+  if (value === undefined) delete section[option];
+  else section[option] = value;
+  try {
+    const found = `${withOption(text.replace(/\n$/, "").split("\n"), path, value, written).join("\n")}\n`;
+    if (isWhole([found]) && same(parse(found), wanted)) return found;
+  } catch {
+    // A text of another form: it is written anew.
+  }
+  return stringify(wanted);
 }
 
 /** Without kinds of sections that have none. */

@@ -42,11 +42,11 @@ fn started(arguments: &Arguments) -> Exit {
     };
     let text = match load::read_icf(Path::new(file)) {
         Ok(text) => text,
-        Err(reason) => {
+        Err(load::Unread { reason, line }) => {
             terminal::message(&format!("error: {}", diagnose::printable(&reason)));
             if arguments.json {
                 // What went wrong is said; that it cannot be said twice changes nothing.
-                let _ = terminal::data(&plan::error(None, &reason));
+                let _ = terminal::data(&plan::error(line, &reason));
             }
             return Exit::Usage;
         }

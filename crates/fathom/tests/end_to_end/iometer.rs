@@ -83,6 +83,11 @@ fn a_bad_configuration_is_refused_with_its_line() {
     let error = &ended.json()["error"];
     assert_eq!(error["line"], 20);
     assert!(error["message"].as_str().unwrap().contains("99 %"));
+    let lines = "'x\n".repeat(38);
+    bench.write("binary.icf", format!("Version 1.1.0\n{lines}a\0b\n"));
+    let binary = bench.fathom("iometer --plan binary.icf --json");
+    let says = ["binary.icf is not a text: in line 40, byte 129 of it is 0"];
+    assert_eq!(binary.expect(2, &says).json()["error"]["line"], 40);
     bench.fathom("iometer --plan absent.icf").expect(2, &["absent.icf"]);
     let absent = bench.fathom("iometer --plan absent.icf --json").json();
     assert!(absent["error"]["message"].is_string() && absent["error"]["line"] == 1, "{absent}");

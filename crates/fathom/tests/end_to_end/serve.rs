@@ -377,6 +377,12 @@ fn a_run_is_composed_planned_watched_and_looked_at() {
     assert_eq!(stored[0]["all"], interval["all"]);
     let part = site.get(&format!("/api/v1/runs/{run}/intervals?after_s=1.5&limit=1")).expect(200).json();
     assert_eq!((&part["intervals"][0], &part["has_more"]), (&stored[1], &json!(true)));
+    let of_step = |query: &str| site.get(&format!("/api/v1/runs/{run}/intervals?{query}"));
+    assert_eq!(of_step("step=0").expect(200).json(), intervals);
+    assert_eq!(of_step("step=99").expect(404).code(), "run.step");
+    for bad in ["nan", "inf", "-inf"] {
+        assert_eq!(of_step(&format!("after_s={bad}")).expect(400).code(), "request.query", "{bad}");
+    }
     let csv = site.get(&format!("/api/v1/runs/{run}/report?format=csv")).expect(200);
     assert_eq!(csv.text().lines().count(), 1 + 3 * 2);
     assert!(site.get(&format!("/api/v1/runs/{run}/report?format=text")).expect(200).text().contains("IOPS"));
@@ -571,6 +577,7 @@ fn a_run_that_goes_on_is_changed_marked_and_ended() {
             json!({ "stream": "users", "operations_per_s": 1e20 }),
             ["operations per second is no rate", "or null"],
         ),
+        (json!({ "stream": "users" }), ["operations_per_s", "is missing"]),
     ] {
         let refused = site.post(&path("/rate"), &order).expect(422).json().to_string();
         assert!(says.iter().all(|part| refused.contains(part)), "{refused}");

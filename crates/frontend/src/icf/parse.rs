@@ -200,6 +200,7 @@ impl<'a> Parser<'a, '_> {
                 }
             } else if key.begins("'Ramp Up Time") {
                 if let Some(seconds) = self.number(&mut rest, value, "the ramp up time", 0) {
+                    self.judge_whole(value, "the ramp up time", 1, &format!("{seconds} s"));
                     setup.ramp_seconds = seconds.unsigned_abs();
                 }
             } else if key.is("'Default Workers to Spawn") {
@@ -268,7 +269,26 @@ impl<'a> Parser<'a, '_> {
             self.error(BAD_VALUE, value.span, message, "give hours, minutes and seconds");
             return None;
         }
+        self.judge_whole(value, what, 3, &format!("{hours} h {minutes} min {seconds} s"));
         Some(total)
+    }
+
+    /// Complains where a value is not so many whole numbers and nothing else: Iometer takes runs of digits, and leaves what is
+    /// between and behind them.
+    fn judge_whole(&mut self, value: Line<'a>, what: &str, count: usize, taken: &str) {
+        let mut words =
+            value.text.split(|c: char| c == ',' || c.is_whitespace()).filter(|word| !word.is_empty());
+        let is_whole = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+        if words.clone().count() == count && words.all(is_whole) {
+            return;
+        }
+        let numbers =
+            if count == 1 { "one whole number".to_owned() } else { format!("{count} whole numbers") };
+        let message = format!(
+            "{what} is \"{}\", which is not {numbers}; it counts as {taken}, as in Iometer",
+            value.text
+        );
+        self.warn(DOUBTFUL, value.span, message, &format!("write {numbers}, without unit or fraction"));
     }
 
     fn workers(&mut self, value: Line<'a>, before: Option<u64>) -> Option<u64> {

@@ -81,10 +81,13 @@ pub(crate) struct Begun {
 /// Another load for a stream.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+// What is read by a function of its own would count as one that may be missing.
+#[schemars(extend("required" = ["stream", "operations_per_s"]))]
 pub(crate) struct Rate {
     /// The stream's name.
     stream: String,
-    /// Operations per second over all its workers; null for as fast as slots free up.
+    /// Operations per second over all its workers; null for as fast as slots free up, which has to be said.
+    #[serde(deserialize_with = "Option::deserialize")]
     operations_per_s: Option<f64>,
 }
 
@@ -387,8 +390,16 @@ async fn intervals(
     aside(move || {
         let Part { step, after_s, targets, limit } = part;
         let limit = limit.unwrap_or(INTERVALS_MAX).min(INTERVALS_MAX);
+        if let Some(after) = after_s.filter(|after| !after.is_finite()) {
+            let message = format!("after_s: {after} is no number of seconds");
+            return Err(Fault::bad("request.query", message, "give one such as 1.5"));
+        }
+        let path = file_of(app.store(), &run)?;
+        if let Some(step) = step {
+            has_step(&path, step)?;
+        }
         let mut found = Intervals { intervals: Vec::new(), has_more: false };
-        fathom_store::each_interval(&file_of(app.store(), &run)?, &mut |_, interval| {
+        fathom_store::each_interval(&path, &mut |_, interval| {
             let is_wanted = step.is_none_or(|step| interval.step == step)
                 && after_s.is_none_or(|after| interval.end.as_secs_f64() > after);
             if is_wanted && found.intervals.len() < limit {
@@ -401,6 +412,20 @@ async fn intervals(
         Ok(Json(found))
     })
     .await
+}
+
+/// Fails of a step that the run has not begun.
+fn has_step(path: &std::path::Path, step: u32) -> Result<(), Fault> {
+    let steps = fathom_store::overview(path)?.steps;
+    if steps.iter().any(|one| one.started.index == step) {
+        return Ok(());
+    }
+    let message = format!("the run has no step {step}");
+    let help = match steps.last() {
+        Some(last) => format!("the last that has begun is {}; the first is 0", last.started.index),
+        None => "none has begun".to_owned(),
+    };
+    Err(Fault::new(StatusCode::NOT_FOUND, "run.step", message, help))
 }
 
 async fn charts(

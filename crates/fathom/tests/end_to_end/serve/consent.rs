@@ -82,6 +82,10 @@ fn what_would_be_lost_is_asked_for_and_checked_here() {
         checked["is_sound"] == json!(false) && checked.to_string().contains("is not a text"),
         "{checked}"
     );
+    // What has no name is a job all the same.
+    let nameless = json!({ "name": "", "text": "[a]\nsize=1m\0\n" });
+    let planned = site.post("/api/v1/jobs/plan", &json!({ "job": nameless })).expect(200).json().to_string();
+    assert!(planned.contains("\"the job is not a text: in line 2, byte 11 of it is 0"), "{planned}");
     // A command may be in a job, and nobody can let the server run it.
     let text = format!("[a]\nsize=1m\nexec_prerun=touch {}\n", bench.path("touched").display());
     let job = json!({ "name": "a.fio", "text": text });

@@ -2,6 +2,7 @@
 //! processes, files that are none.
 
 use super::{Site, null, simulated};
+use crate::support::device::with_root;
 use crate::support::{Bench, number};
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -152,4 +153,20 @@ fn a_run_of_another_process_is_told_and_left_to_it() {
     let own = site.begin(&simulated("1s"));
     site.events(&own, 0, "");
     site.end();
+}
+
+/// Nothing is wrong with what was asked for: who asks has to know that room is what lacks.
+#[test]
+fn a_run_that_the_store_has_no_room_for_is_refused_as_that() {
+    with_root("a_run_that_the_store_has_no_room_for_is_refused_as_that", |bench, stage| {
+        let at = stage.mount(bench, "small", &["-t", "tmpfs", "-o", "size=512k", "tmpfs"])?;
+        let site = Site::of(bench, "serve --listen 127.0.0.1:0 --store small/runs");
+        let mut filler = std::fs::File::create(at.join("filler")).expect("it is mounted");
+        while std::io::Write::write(&mut filler, &[1; 4096]).is_ok() {}
+        let refused = site.post("/api/v1/runs", &null("1s")).expect(507);
+        assert_eq!(refused.code(), "store.full");
+        assert!(refused.text().contains("no space left"), "{}", refused.text());
+        site.end();
+        Ok(())
+    });
 }

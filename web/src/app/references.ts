@@ -1,0 +1,40 @@
+// What names sections of a job elsewhere in its text, and what becomes of it when they are gone. Pure.
+
+import { edited, isTable, parse, replaced } from "./toml";
+
+/** A section that is no longer there. */
+export interface Gone {
+  kind: string;
+  name: string;
+}
+
+/** The text without what names these: streams of stages, stages that had no others, and what was swept of them. */
+export function released(text: string, gone: Gone[]): string {
+  if (gone.length === 0) return text;
+  const streams = gone.filter(({ kind }) => kind === "stream").map(({ name }) => name);
+  const prefixes = gone.map(({ kind, name }) => `${kind}.${name}.`);
+  let changed = text;
+  const stagesOf = () => {
+    const { stage } = parse(changed);
+    return isTable(stage) ? Object.entries(stage) : [];
+  };
+  for (const [name, stage] of stagesOf()) {
+    if (!isTable(stage)) continue;
+    const aims = typeof stage.streams === "string" ? [stage.streams] : stage.streams;
+    const left = Array.isArray(aims) ? aims.filter((one) => !streams.includes(String(one))) : null;
+    if (left && Array.isArray(aims) && left.length < aims.length) {
+      // A stage of none is a fault, and one that names none is of all: it had nothing to do but what is gone.
+      if (left.length === 0 && stagesOf().length > 1) {
+        changed = edited(changed, { stage: { [name]: {} } }, {});
+        continue;
+      }
+      changed = replaced(changed, ["stage", name, "streams"], left.length > 0 ? left : undefined);
+    }
+    if (!isTable(stage.sweep)) continue;
+    const swept = Object.entries(stage.sweep);
+    const rest = swept.filter(([path]) => !prefixes.some((prefix) => path.startsWith(prefix)));
+    if (rest.length < swept.length)
+      changed = replaced(changed, ["stage", name, "sweep"], rest.length > 0 ? Object.fromEntries(rest) : undefined);
+  }
+  return changed;
+}
