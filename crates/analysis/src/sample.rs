@@ -385,6 +385,7 @@ fn stream(shape: &StreamShape) -> Stream {
             steady: None,
         },
         start_delay: Nanos::ZERO,
+        start_delay_of_run: false,
         ramp: Nanos::ZERO,
         workers,
         record_completion: false,

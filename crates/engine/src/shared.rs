@@ -47,6 +47,8 @@ struct SharedStream {
     stop_at_edge: AtomicBool,
     /// Whether its workers do.
     keeps_together: bool,
+    /// Whether one of its workers has begun, or will as soon as it can.
+    has_begun: AtomicBool,
     /// I/O errors so far.
     errors: AtomicU64,
     /// The group it ends with; 0: none.
@@ -75,6 +77,7 @@ impl Shared {
             group: stream.report_group,
             ends_with: stream.control.ends_with.clone(),
             keeps_together: keeps_together(stream),
+            has_begun: AtomicBool::new(stream.control.after.is_empty() && stream.start_delay == Nanos::ZERO),
             ..SharedStream::default()
         };
         let follows =
@@ -178,6 +181,7 @@ impl Shared {
         let is_reached = |other: usize| match reach {
             Reach::Nothing => false,
             Reach::Group => other == stream || group > 0 && self.streams[other].group == group,
+            Reach::Running => other == stream || self.streams[other].has_begun.load(Ordering::Relaxed),
             Reach::Stage | Reach::Run => true,
         };
         let turn = self.lock();
@@ -187,6 +191,12 @@ impl Shared {
         drop(turn);
         self.ends_run.fetch_or(reach == Reach::Run, Ordering::Relaxed);
         self.changed.notify_all();
+    }
+
+    /// A worker of `stream`, which stops when `stop` is raised, begins; true when it is to stop at once.
+    pub(crate) fn begin(&self, stream: usize, stop: &AtomicBool) -> bool {
+        self.streams[stream].has_begun.store(true, Ordering::Relaxed);
+        stop.load(Ordering::Relaxed)
     }
 
     /// Ends these streams early.

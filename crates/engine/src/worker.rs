@@ -485,7 +485,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         let now = self.clock.now();
         let ramps = self.times.measure_start > self.times.start || self.searches();
         self.state = match ramps {
-            _ if self.stop.load(Ordering::Relaxed) => State::Drain,
+            _ if self.shared.begin(self.stream_index, self.stop) => State::Drain,
             true => State::Ramp,
             false => State::Measure,
         };

@@ -321,6 +321,8 @@ options! {
     ramp_bytes: Bytes, Kind::Size, fio "ramp_size", example "\"10GiB\"";
     /// Delay between the stage's start and the stream's.
     start_delay: Nanos = Nanos::ZERO, Kind::Time, fio "startdelay", example "\"5s\"";
+    /// Whether that delay counts from the start of the run's first step, as in fio, and not from that of its own stage.
+    start_delay_of_run: bool = false, Kind::Flag, example "true";
     /// Passes over the stream's region; ends it earlier than its time.
     passes: u32, Kind::Count { min: 1, max: 1_000_000_000 }, fio "loops", example "2";
     /// Bytes of one pass, where a pass ends (`files_end`). Defaults to the region's.
@@ -351,6 +353,8 @@ options! {
     trace: String, Kind::Text, fio "read_iolog", example "\"oltp.iolog\"";
     /// Whether the operations of a trace are due when it says; else as soon as a slot is free.
     trace_timed: bool = true, Kind::Flag, fio "replay_no_stall", example "false";
+    /// Whether files of the trace that are not there, or are too short, are made.
+    trace_makes_files: bool = true, Kind::Flag, example "false";
     /// How fast the time of a trace goes, in percent.
     trace_speed_percent: u32 = 100, Kind::Count { min: 1, max: 1_000_000 }, fio "replay_time_scale", example "200";
     /// Offsets in a trace are divided by this.

@@ -76,6 +76,8 @@ choice! {
         Nothing = "nothing",
         /// All streams of the stage with its `report_group`.
         Group = "group",
+        /// All streams of the stage that have started.
+        Running = "running",
         /// All streams of the stage.
         Stage = "stage",
         /// The run.
@@ -89,6 +91,8 @@ choice! {
         Worker = "worker",
         /// All streams of the stage with its `report_group`.
         Group = "group",
+        /// All streams of the stage that have started.
+        Running = "running",
         /// All streams of the stage.
         Stage = "stage",
         /// The run.

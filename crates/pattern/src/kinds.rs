@@ -146,6 +146,12 @@ impl Kinds {
         self.of(kind).sizes.iter().map(|sizes| sizes.smallest).min().expect("there are two")
     }
 
+    /// The smallest operation of a kind of those that jump, or of those that do not.
+    #[inline]
+    pub(crate) fn smallest_among(&self, kind: OperationKind, random: bool) -> u32 {
+        self.of(kind).sizes[usize::from(random)].smallest
+    }
+
     /// The kind of the next operation.
     #[inline]
     pub(crate) fn draw(&self, rng: &mut Rng) -> OperationKind {

@@ -65,6 +65,10 @@ struct Lot {
     length: u64,
     /// Where the target ends.
     end: u64,
+    /// What no operation ends behind. Where something jumps that is the end of the extent: sizes of the ones and places of the
+    /// others need not fit each other. Zones go on through the target, and of operations that only follow one another the
+    /// last may reach over the extent's end.
+    bound: u64,
     /// Where the current zone begins; the extent's start where there are none.
     window: u64,
     tracks: [Position; PLACED_KINDS],
@@ -166,10 +170,12 @@ impl Walk {
                 }
             };
             let tracks = [Position { next: start.0, last: None }; PLACED_KINDS];
+            let is_inside = rule.jumps && *zones == Zones::None;
             Lot {
                 start: start.0,
                 length: length.0,
                 end: start.0 + length.0 + room.0,
+                bound: start.0 + length.0 + if is_inside { 0 } else { room.0 },
                 window: start.0,
                 tracks,
                 ground,
@@ -248,28 +254,46 @@ impl Walk {
         let track = self.rule.track_of[kind.index()];
         self.move_zone(at, track);
         let spot = self.spot(at, kind, track)?;
+        let lot = &self.lots[at];
+        if spot.place >= lot.length || lot.window + spot.place >= lot.end {
+            return None;
+        }
+        let (offset, length) = match self.fitting(at, kind, spot) {
+            Some(fitting) => fitting,
+            None => self.elsewhere(at, kind, spot)?,
+        };
+        let extent = u32::try_from(at).expect("a plan numbers its extents in 32 bits");
+        let planned = Planned { kind, extent, offset, length };
+        self.note(at, track, &planned);
+        Some(planned)
+    }
+
+    /// Where an operation at this spot begins and how long it is; `None` when it would end behind what is its own.
+    #[inline]
+    fn fitting(&mut self, at: usize, kind: OperationKind, spot: Spot) -> Option<(u64, u32)> {
         let lot = &mut self.lots[at];
-        if spot.place >= lot.length {
-            return None;
-        }
         let offset = lot.window + spot.place;
-        if offset >= lot.end {
-            return None;
-        }
         let inside = (lot.start + lot.length).saturating_sub(offset);
         let mut length = self.kinds.size(kind, spot.random, inside, &mut self.choice)?;
-        if offset + u64::from(length) > lot.end {
-            return None;
-        }
         if let (Ground::Map(map), true) = (&mut lot.ground, spot.mapped) {
             let free = map.take(spot.place / self.rule.unit, u64::from(length).div_ceil(self.rule.unit));
             let cut = u32::try_from(free * self.rule.unit).unwrap_or(u32::MAX);
             length = length.min(cut);
         }
-        let extent = u32::try_from(at).expect("a plan numbers its extents in 32 bits");
-        let planned = Planned { kind, extent, offset, length };
-        self.note(at, track, &planned);
-        Some(planned)
+        (offset + u64::from(length) <= lot.bound).then_some((offset, length))
+    }
+
+    /// The same for an operation that follows others, to where there is no room for its size: it goes to a random place, and
+    /// where that is one that a map has left, too close to the end, to the start.
+    #[cold]
+    #[inline(never)]
+    fn elsewhere(&mut self, at: usize, kind: OperationKind, spot: Spot) -> Option<(u64, u32)> {
+        if !self.rule.jumps || spot.random {
+            return None;
+        }
+        let place = self.draw(at, kind, spot.random)?;
+        let drawn = self.fitting(at, kind, Spot { place, ..spot });
+        drawn.or_else(|| self.fitting(at, kind, Spot { place: 0, ..spot }))
     }
 
     /// Goes on to the next zone when enough was moved in this one.
@@ -305,18 +329,18 @@ impl Walk {
         }
         if jumps_now {
             if self.kinds.is_random(kind, &mut self.choice) {
-                let place = self.draw(at, kind)?;
+                let place = self.draw(at, kind, true)?;
                 return Some(Spot { place, random: true, mapped: true });
             }
             return match self.onward(at, track) {
                 Some(place) => Some(sequential(place)),
-                None => self.draw(at, kind).map(sequential),
+                None => self.draw(at, kind, false).map(sequential),
             };
         }
         match self.rule.run {
             Run::Onward => match self.onward(at, track) {
                 Some(place) => Some(sequential(place)),
-                None => self.draw(at, kind).map(sequential),
+                None => self.draw(at, kind, false).map(sequential),
             },
             Run::Again => {
                 let lot = &self.lots[at];
@@ -351,27 +375,31 @@ impl Walk {
         Some(place)
     }
 
-    /// A random place, from the window's start; `None` when every block was touched.
-    fn draw(&mut self, at: usize, kind: OperationKind) -> Option<u64> {
-        if let Some(place) = self.draw_once(at, kind) {
+    /// A random place, from the window's start, with room for the smallest operation of the kind of those that jump, or of those
+    /// that do not; `None` when every block was touched.
+    fn draw(&mut self, at: usize, kind: OperationKind, random: bool) -> Option<u64> {
+        if let Some(place) = self.draw_once(at, kind, random) {
             return Some(place);
         }
         if self.rule.ends != PassEnd::Renew {
             return None;
         }
         self.lots[at].renew();
-        self.draw_once(at, kind)
+        self.draw_once(at, kind, random)
     }
 
-    fn draw_once(&mut self, at: usize, kind: OperationKind) -> Option<u64> {
+    fn draw_once(&mut self, at: usize, kind: OperationKind, random: bool) -> Option<u64> {
         let Rule { unit, zones, .. } = self.rule;
         let align = self.rule.align_of[kind.index()];
-        let smallest = u64::from(self.kinds.smallest_of(kind));
+        let mut smallest = self.kinds.smallest_among(kind, random);
         let lot = &mut self.lots[at];
         let mut room = lot.length.min(lot.end);
         if let Zones::Strided { range, .. } = zones {
             room = range;
+            // A zone is no bound: larger ones reach over its end.
+            smallest = self.kinds.smallest_of(kind);
         }
+        let smallest = u64::from(smallest);
         // Of the last smallest operation, no more than an alignment may hang over: the others reach into it.
         let positions = room.saturating_sub(smallest.saturating_sub(align)) / align.max(1);
         if positions == 0 {

@@ -62,12 +62,14 @@ pub(crate) fn of(
         at_end: match options.at_end.get() {
             AtEnd::Nothing => Reach::Nothing,
             AtEnd::Group => Reach::Group,
+            AtEnd::Running => Reach::Running,
             AtEnd::Stage => Reach::Stage,
             AtEnd::Run => Reach::Run,
         },
         at_error: match options.at_error.get() {
             AtError::Worker => Reach::Nothing,
             AtError::Group => Reach::Group,
+            AtError::Running => Reach::Running,
             AtError::Stage => Reach::Stage,
             AtError::Run => Reach::Run,
         },

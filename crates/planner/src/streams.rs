@@ -130,6 +130,7 @@ impl Setting<'_> {
             ramp_bytes: _, // steady::ramp_bytes
             ramp_counts,
             start_delay,
+            start_delay_of_run,
             passes: _, // and `bytes`, `pass_bytes`: Crew::byte_quota, Crew::passes
             pass_bytes: _,
             fresh_files,
@@ -155,6 +156,7 @@ impl Setting<'_> {
             first_worker: _,
             trace: _, // here to `trace_skip`: traces
             trace_timed: _,
+            trace_makes_files: _,
             trace_speed_percent: _,
             trace_scale: _,
             trace_align: _,
@@ -288,6 +290,7 @@ impl Setting<'_> {
                 rate_counts,
                 limits,
                 start_delay: *start_delay.get(),
+                start_delay_of_run: *start_delay_of_run.get(),
                 ramp,
                 workers: manned.plans,
                 record_completion: *completion_latency.get(),

@@ -53,6 +53,9 @@ pub fn with_traces<'a>(job: &'a Job, facts: &[TraceFact]) -> (Cow<'a, Job>, Diag
         }
         if let Some(targets) = stream.options.targets.get() {
             if let [only] = targets.as_slice() {
+                if !*stream.options.trace_makes_files.get() {
+                    continue;
+                }
                 // fio lays out nothing for a trace; here only what it reads is.
                 if job.dialect == Dialect::Fio && !fact.files.iter().any(|file| file.reads) {
                     let section = job.targets.iter_mut().find(|section| section.name == *only);
@@ -69,8 +72,9 @@ pub fn with_traces<'a>(job: &'a Job, facts: &[TraceFact]) -> (Cow<'a, Job>, Diag
             continue;
         }
         let name = stream.name.clone();
+        let makes_files = (*stream.options.trace_makes_files.get(), place);
         let sections: Vec<Named<TargetOptions>> =
-            fact.files.iter().filter_map(|file| section(&name, file, place, &mut found)).collect();
+            fact.files.iter().filter_map(|file| section(&name, file, makes_files, &mut found)).collect();
         let names = sections.iter().map(|section| section.name.clone()).collect();
         job.streams[index].options.targets.set(names, place);
         job.targets.extend(sections);
@@ -82,7 +86,7 @@ pub fn with_traces<'a>(job: &'a Job, facts: &[TraceFact]) -> (Cow<'a, Job>, Diag
 fn section(
     stream: &str,
     file: &TraceFile,
-    place: Span,
+    (makes_it, place): (bool, Span),
     found: &mut Diagnostics,
 ) -> Option<Named<TargetOptions>> {
     let path = match &file.name {
@@ -99,7 +103,9 @@ fn section(
     section.options.path.set(vec![path], place);
     // One that is only synced has to be there, however long.
     section.options.size.set(Amount::Bytes(Bytes(file.end.max(1))), place);
-    if !file.reads {
+    if !makes_it {
+        section.options.layout.set(Layout::MustExist, place);
+    } else if !file.reads {
         section.options.layout.set(Layout::Created, place);
     }
     Some(section)

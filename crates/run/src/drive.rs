@@ -110,6 +110,7 @@ pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
         clock,
         changes,
         changed: 0,
+        began: None,
         engines: BTreeSet::new(),
         aborted: None,
         zeroes: Zeroes::of(started.question.as_ref()),
@@ -214,6 +215,8 @@ struct Runner<'a, 'b> {
     changes: Changes,
     /// Steps that took the place of another.
     changed: u64,
+    /// When the first step began.
+    began: Option<Nanos>,
     /// What was told of what streams run on: a sweep of a thousand steps says it once.
     engines: BTreeSet<String>,
     /// Why a condition of the job has ended the run.
@@ -315,12 +318,15 @@ impl Runner<'_, '_> {
         claims: &Arc<Claims>,
         crew: &mut Crew,
     ) -> Result<Done, RunError> {
+        let mut step = step;
+        count_from_now(&mut step, self.began);
         crew.make_room(&step, Share::WHOLE);
         let devices = devices_under(&step, &self.facts);
         let bus = &mut *self.bus;
         let ready =
             prepare::prepare(step, index, claims, &mut |progress| bus.preparing(progress), self.stop.flag())
                 .map_err(RunError::Prepare)?;
+        self.began.get_or_insert_with(fathom_engine::monotonic);
         let mut observer = Relay {
             step: ready.step(),
             index,
@@ -431,6 +437,16 @@ impl Runner<'_, '_> {
     fn note(&mut self, kind: NoteKind, severity: Severity, message: String) {
         let at = self.time.at(fathom_engine::monotonic());
         self.bus.send(&Event::Note(Note { at, kind, severity, message }));
+    }
+}
+
+/// Lets delays that count from the run's first step, which began then, count from now on.
+fn count_from_now(step: &mut Step, began: Option<Nanos>) {
+    let gone = began.map_or(Nanos::ZERO, |began| fathom_engine::monotonic().since(began));
+    for stream in &mut step.streams {
+        if std::mem::take(&mut stream.start_delay_of_run) {
+            stream.start_delay = stream.start_delay.since(gone);
+        }
     }
 }
 

@@ -58,6 +58,8 @@ pub enum Reach {
     Nothing,
     /// All streams of the step in its group; for a stream in no group, its own workers.
     Group,
+    /// All streams of the step that have started; those that still wait for others, or for their time, have yet to run.
+    Running,
     /// All streams of the step; the next step runs.
     Stage,
     /// The whole run.

@@ -155,6 +155,9 @@ pub struct Stream {
     /// Delay between the step's start and the stream's.
     #[serde(with = "wire::nanos")]
     pub start_delay: Nanos,
+    /// Whether that is since the start of the run's first step. Not in a step that has started.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub start_delay_of_run: bool,
     /// Time at the stream's start whose operations never count.
     #[serde(with = "wire::nanos")]
     pub ramp: Nanos,

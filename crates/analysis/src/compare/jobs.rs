@@ -115,6 +115,7 @@ fn of_streams(left: &Stream, right: &Stream, found: &mut Differing) {
         rate_counts,
         limits,
         start_delay,
+        start_delay_of_run: _, // of a step that has not started
         ramp,
         ramp_bytes,
         pauses,

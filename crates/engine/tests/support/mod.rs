@@ -88,6 +88,7 @@ pub fn stream(engine: EngineKind, depth: u32) -> Stream {
             steady: None,
         },
         start_delay: Nanos::ZERO,
+        start_delay_of_run: false,
         ramp: Nanos::ZERO,
         workers: vec![WorkerPlan {
             extents: vec![Extent { target: 0, start: Bytes::ZERO, length: Bytes::gib(1), room: Bytes::ZERO }],

@@ -446,3 +446,121 @@ fn percent_signs_and_sums_above_all_are_read_as_the_peer_does() {
     let lines = ["--size=1m --rw=randrw --rwmixread=70%", "--size=1m --rw=randrw --rwmixwrite=30%"];
     checked("percent_signs_and_sums_above_all_are_read_as_the_peer_does", &lines, &[], false);
 }
+
+/// Asserts that both move `size` and at most one operation of `largest` more, and write nothing behind it.
+fn check_all_is_moved(line: &str, file_bytes: usize, largest: u64) {
+    const SIZE: u64 = 1 << 20;
+    for program in [&["fio"][..], &[FATHOM, "fio"]] {
+        let bench = Bench::new();
+        std::fs::write(bench.path("f"), vec![0; file_bytes]).expect("the folder is ours");
+        let given = ["--name=a", "--filename=f", "--size=1m", "--output-format=json", "--output=out.json"];
+        let arguments: Vec<&str> = program.iter().chain(&given).copied().chain(line.split(' ')).collect();
+        let ran = bench.run(&arguments);
+        assert_eq!(ran.code, 0, "{program:?} {line}");
+        let text = std::fs::read_to_string(bench.path("out.json")).expect("it was written");
+        let document: Value = serde_json::from_str(&text[text.find('{').unwrap_or(0)..]).expect("it is JSON");
+        let moved = |kind: &str| document["jobs"][0][kind]["io_bytes"].as_u64().unwrap_or(0);
+        let all = moved("read") + moved("write");
+        // Where the file goes on, what follows a random operation at the end of `size` may end the job.
+        let least = if file_bytes > 1 << 20 { 1 } else { SIZE };
+        assert!((least..SIZE + largest).contains(&all), "{program:?} {line}: {all}");
+        let content = std::fs::read(bench.path("f")).expect("it is there");
+        let behind = content[1 << 20..].iter().filter(|&&byte| byte != 0).count();
+        assert_eq!(behind, 0, "{program:?} {line}: bytes behind size");
+    }
+}
+
+/// Where random operations end by chance before `size` with the peer, because one goes over it, these seeds have none such.
+#[test]
+fn sizes_by_access_move_all_and_stay_inside() {
+    let test = "sizes_by_access_move_all_and_stay_inside";
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip(test, &why);
+    }
+    let by_access = "--bs=4k,64k --bs_is_seq_rand=1 --percentage_random=30 --norandommap";
+    for (seed, rw) in [(1, "randwrite"), (4, "randwrite"), (6, "randwrite"), (1, "randread"), (2, "randread")]
+    {
+        for file_bytes in [1 << 20, 2 << 20] {
+            check_all_is_moved(&format!("--randseed={seed} --rw={rw} {by_access}"), file_bytes, 64 << 10);
+        }
+    }
+}
+
+#[test]
+fn files_that_may_not_be_made_are_not() {
+    let lines = [
+        "--rw=write --size=64k --create_on_open=1 --allow_file_create=0",
+        "--rw=read --size=64k --create_on_open=1 --allow_file_create=0",
+    ];
+    checked("files_that_may_not_be_made_are_not", &lines, &[], false);
+    let there = ["--rw=write --size=64k --create_on_open=1 --allow_file_create=0 --filename=f"];
+    checked("files_that_may_not_be_made_are_not", &there, &[("f", 16 << 10)], false);
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("files_that_may_not_be_made_are_not", &why);
+    }
+    for program in [&["fio"][..], &[FATHOM, "fio"]] {
+        let bench = Bench::new();
+        let log = "fio version 2 iolog\ng add\ng open\ng write 0 4096\ng close\n";
+        std::fs::write(bench.path("log"), log).expect("the folder is ours");
+        let given = ["--name=a", "--read_iolog=log", "--allow_file_create=0"];
+        let ran = bench.run(&program.iter().chain(&given).copied().collect::<Vec<_>>());
+        assert_eq!((ran.code, bench.path("g").exists()), (1, false), "{program:?}");
+    }
+}
+
+#[test]
+fn what_appends_in_zones_ends_with_the_last() {
+    let zones = "--filename=f --size=256k --bs=16k --fallocate=none --rw=write --file_append=1 --zonemode=strided \
+         --zonesize=32k --zonerange=64k";
+    let lines =
+        ["", " --loops=3", " --io_size=2m", " --time_based --runtime=2"].map(|more| format!("{zones}{more}"));
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    checked("what_appends_in_zones_ends_with_the_last", &lines, &[("f", 100_000)], false);
+}
+
+#[test]
+fn what_appends_is_not_mapped() {
+    let lines = [
+        "--rw=write --size=64k --file_append=1 --ioengine=mmap",
+        "--rw=read --size=64k --file_append=1 --ioengine=mmap",
+    ];
+    for line in lines {
+        let Err(why) = tool("fio", &["--version"]) else {
+            let codes = [&["fio"][..], &[FATHOM, "fio"]].map(|program| left(program, line, &[]).code);
+            assert_eq!(codes, [1, 1], "{line}");
+            continue;
+        };
+        return skip("what_appends_is_not_mapped", &why);
+    }
+}
+
+/// How long each job of `text` ran with the peer and with fathom, in seconds.
+fn runtimes(text: &str) -> [Vec<u64>; 2] {
+    [&["fio"][..], &[FATHOM, "fio"]].map(|program| {
+        let bench = Bench::new();
+        std::fs::write(bench.path("job.fio"), text).expect("the folder is ours");
+        let given = ["--output-format=json", "--output=out.json", "job.fio"];
+        let ran = bench.run(&program.iter().chain(&given).copied().collect::<Vec<_>>());
+        assert_eq!(ran.code, 0, "{text}");
+        let text = std::fs::read_to_string(bench.path("out.json")).expect("it was written");
+        let document: Value = serde_json::from_str(&text[text.find('{').unwrap_or(0)..]).expect("it is JSON");
+        let jobs = document["jobs"].as_array().expect("there are jobs").iter();
+        jobs.map(|job| (job["read"]["runtime"].as_u64().unwrap_or(0) + 200) / 1000).collect()
+    })
+}
+
+#[test]
+fn a_job_ends_only_those_that_run_and_delays_count_from_the_start() {
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("a_job_ends_only_those_that_run_and_delays_count_from_the_start", &why);
+    }
+    let global =
+        "[global]\nsize=1m\nbs=4k\nioengine=null\nrw=read\ntime_based\nrate_iops=100\nexit_what=stonewall\n";
+    for (jobs, expect) in [
+        ("[a]\nruntime=1\nexitall\n[b]\nwait_for=a\nruntime=1\n", vec![1, 1]),
+        ("[a]\nruntime=1\nexitall\n[c]\nstonewall\nruntime=3\n[d]\nstartdelay=1\nruntime=1\n", vec![1, 1, 1]),
+    ] {
+        let [peer, ours] = runtimes(&format!("{global}{jobs}"));
+        assert_eq!((&ours, &peer), (&expect, &expect), "{jobs}");
+    }
+}

@@ -187,7 +187,7 @@ fn sync(shape: &FioShape, figures: &EntryFigures<'_>) -> Node {
     let has_percentiles = entry.clat_percentiles || entry.lat_percentiles;
     Node::object([
         ("total_ios", Integer(figures.syncs())),
-        ("lat_ns", latency(shape, entry, &figures.sync().service, has_percentiles)),
+        ("lat_ns", latency(shape, entry, &figures.sync_latency(), has_percentiles)),
     ])
 }
 

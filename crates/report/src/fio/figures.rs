@@ -172,6 +172,12 @@ impl<'a> EntryFigures<'a> {
         self.sums.kind(OperationKind::Sync).cloned().unwrap_or_else(|| nothing(OperationKind::Sync))
     }
 
+    /// How long they took: measured with the completions of the others, as in fio.
+    pub(super) fn sync_latency(&self) -> LatencyTally {
+        let is_measured = self.entry.measures.completion;
+        if is_measured { self.sync().service } else { nothing(OperationKind::Sync).service }
+    }
+
     /// First error, where the job was told to go on after errors.
     pub(super) fn first_error(&self) -> u64 {
         if self.sums.errors == 0 { 0 } else { u64::from(self.sums.error.unsigned_abs()) }

@@ -75,11 +75,11 @@ impl Lines {
             self.direction(entry, "mixed", mixed);
         }
         self.classes(&figures.classes);
-        let sync = figures.sync();
-        if sync.service.moments.count > 0 {
+        let sync = figures.sync_latency();
+        if sync.moments.count > 0 {
             self.add(format_args!("  fsync/fdatasync/sync_file_range:"));
-            self.latency("sync", &sync.service);
-            self.percentiles(entry, "sync", &sync.service);
+            self.latency("sync", &sync);
+            self.percentiles(entry, "sync", &sync);
         }
         self.totals(figures);
     }

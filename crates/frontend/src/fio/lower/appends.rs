@@ -6,7 +6,7 @@ use super::super::faults::Faults;
 use super::super::settings::Settings;
 use super::super::values::Size;
 use super::workload::Lowered;
-use fathom_model::{Amount, StreamOptions};
+use fathom_model::{Amount, Engine, StreamOptions};
 use fathom_units::{Bytes, Ratio};
 
 /// Bounds what appends to `files` files and ends where those end: a job of fio 3.33 has come to the end for good then,
@@ -20,6 +20,9 @@ pub(super) fn end(
     faults: &mut Faults,
 ) {
     let settings = &parsed.settings;
+    if end_with_zones(options, parsed, lowered, files, faults) {
+        return;
+    }
     let is_timed = options.passes.get().is_none();
     let goes_on = lowered.is_random && (is_timed || lowered.leaves_end);
     if !settings.files.append || goes_on {
@@ -73,6 +76,64 @@ pub(super) fn end(
         format!("file_append=1 ends the job where its files end, as with fio, whatever {name} says");
     let help = "leave file_append out, or use norandommap with random writes";
     faults.warn("fio.appends-once", place, message, help);
+}
+
+/// A mapping is as long as its file was when it was made. fio 3.33 refuses them as well.
+pub(super) fn refuse_mappings(parsed: &ParsedJob, engine: Engine, faults: &mut Faults) {
+    let settings = &parsed.settings;
+    if settings.files.append && engine == Engine::Mmap {
+        let message =
+            "file_append=1 needs an engine that makes files longer; ioengine=mmap writes to what is there";
+        let help = "use ioengine=psync, or leave file_append out";
+        faults.error("fio.contradiction", settings.span("file_append", parsed.span), message, help);
+    }
+}
+
+/// What appends in zones, one operation after another, is over with the last of them; false where that is not asked for. Of
+/// zones that move more than they hold, as much is done.
+fn end_with_zones(
+    options: &mut StreamOptions,
+    parsed: &ParsedJob,
+    lowered: &Lowered,
+    files: u64,
+    faults: &mut Faults,
+) -> bool {
+    let settings = &parsed.settings;
+    let there = match (settings.files.filesize, settings.operations.size) {
+        (Some((low, high)), _) if low == high => high,
+        (None, Some(Size::Bytes(size))) => size,
+        _ => 0,
+    };
+    let Some(zones) = lowered.options.zones.get().filter(|_| there > 0 && files == 1) else { return false };
+    if !settings.files.append || lowered.is_random {
+        return false;
+    }
+    let (block, step) = (lowered.smallest.max(1), zones.range.0.saturating_add(zones.skip.0).max(1));
+    let each = zones.size.0.next_multiple_of(block);
+    // The last one ends where the file does.
+    let rest = there % step;
+    let last = if zones.size <= zones.range { each.min(rest - rest % block) } else { each };
+    let bytes = (there / step).saturating_mul(each).saturating_add(if rest < block { 0 } else { last });
+    let place = settings.span("file_append", parsed.span);
+    let is_less = match (options.passes.get(), options.bytes.get()) {
+        (None, _) => true,
+        (Some(&passes), _) if passes > 1 => true,
+        (_, Some(&Amount::Bytes(asked))) => asked.0 > bytes,
+        _ => false,
+    };
+    let asked = match options.bytes.get() {
+        Some(&Amount::Bytes(asked)) if options.passes.get().is_some() => asked.0.min(bytes),
+        _ => bytes,
+    };
+    options.passes.set(1, place);
+    options.bytes.set(Amount::Bytes(Bytes(asked)), place);
+    options.pass_bytes.set(Bytes(asked), place);
+    if is_less {
+        let message =
+            "file_append=1 ends the job with the last of its zones, as with fio, whatever else it is to move";
+        faults.warn("fio.appends-once", place, message, "leave file_append or zonemode out");
+    }
+    true
 }
 
 /// What each loop is to do.

@@ -43,7 +43,7 @@ impl Lowering<'_> {
         let place = |name| parsed.settings.span(name, parsed.span);
         if self.exit_all {
             let reach = match exit_what.as_str() {
-                "stonewall" => AtEnd::Stage,
+                "stonewall" => AtEnd::Running,
                 "all" => AtEnd::Run,
                 _ => AtEnd::Group,
             };
@@ -51,7 +51,7 @@ impl Lowering<'_> {
         }
         let reach = match exit_what.as_str() {
             _ if !exit_all_on_error => AtError::Worker,
-            "stonewall" => AtError::Stage,
+            "stonewall" => AtError::Running,
             "all" => AtError::Run,
             _ => AtError::Group,
         };

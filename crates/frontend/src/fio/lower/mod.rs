@@ -302,10 +302,6 @@ impl Lowering<'_> {
             self.stages
                 .push(Stage { span: parsed.settings.span("stonewall", parsed.span), streams: Vec::new() });
         }
-        if self.stages.len() > 1 && control.startdelay.1 > 0 {
-            let message = "startdelay counts from the end of the stage before, not from the start of the run";
-            self.faults.warn("fio.approximate", parsed.settings.span("startdelay", parsed.span), message, "");
-        }
     }
 
     fn add_stream(&mut self, name: &str, span: Span, options: StreamOptions) -> String {
@@ -399,6 +395,7 @@ impl Lowering<'_> {
         if need.is_special {
             set_amount_of_device(options, parsed, lowered);
         } else {
+            appends::refuse_mappings(parsed, engine.engine, self.faults);
             appends::end(options, parsed, lowered, place.files(), self.faults);
         }
         set_tails(options, settings, place.files(), lowered.smallest);
@@ -572,6 +569,9 @@ impl Lowering<'_> {
             options.ramp_counts.set(true, settings.span("ramp_time", span));
         }
         let place = settings.span("startdelay", span);
+        if self.stages.len() > 1 && control.startdelay.1 > 0 {
+            options.start_delay_of_run.set(true, place);
+        }
         match control.startdelay {
             (0, 0) => {}
             (low, high) if low == high => options.start_delay.set(Nanos::micros(low), place),

@@ -210,7 +210,14 @@ pub(super) fn need_of(
         _ => None,
     };
     let file_bytes_max = files.filesize.filter(|(low, high)| low < high && !is_special).map(|(_, high)| high);
-    let layout = if files.create_on_open || (files.fill && !reads && !files.overwrite) {
+    // What is made when it is opened may be there already; then it is opened as it is, however short.
+    let is_absent = || match place {
+        Place::Paths(paths) => paths.iter().any(|path| !(surroundings.is_there)(path)),
+        Place::Set { .. } => true,
+    };
+    let layout = if files.create_on_open && !files.allow_create && is_absent() {
+        Layout::MustExist
+    } else if files.create_on_open || (files.fill && !reads && !files.overwrite) {
         Layout::Created
     } else if !files.allow_create {
         Layout::MustExist

@@ -63,8 +63,9 @@ pub(super) fn bare(parsed: &ParsedJob, faults: &mut Faults) -> ParsedJob {
     (settings.content.fsync, settings.content.fdatasync) = (0, 0);
     settings.content.range_sync = plain.content.range_sync;
     let (invalidate, advice) = (settings.files.invalidate, settings.files.advice.clone());
-    let pre_read = settings.files.pre_read;
+    let (pre_read, allow_create) = (settings.files.pre_read, settings.files.allow_create);
     settings.files = plain.files;
+    settings.files.allow_create = allow_create;
     (settings.files.invalidate, settings.files.advice, settings.files.pre_read) =
         (invalidate, advice, pre_read);
     settings.control.loops = 1;
@@ -90,6 +91,9 @@ impl super::Lowering<'_> {
         if trace.no_stall {
             stream.trace_timed.set(false, place("replay_no_stall"));
         }
+        if !settings.files.allow_create {
+            stream.trace_makes_files.set(false, place("allow_file_create"));
+        }
         if trace.percent != 100 {
             let percent = u32::try_from(trace.percent).unwrap_or(u32::MAX);
             stream.trace_speed_percent.set(percent, place("replay_time_scale"));
@@ -108,7 +112,8 @@ impl super::Lowering<'_> {
             let mut options = TargetOptions::default();
             options.path.set(vec![redirect.clone()], place("replay_redirect"));
             // A file is not laid out unless it is read, which the trace says.
-            options.layout.set(Layout::Written, place("replay_redirect"));
+            let layout = if settings.files.allow_create { Layout::Written } else { Layout::MustExist };
+            options.layout.set(layout, place("replay_redirect"));
             let name = self.targets.unique_name(redirect);
             stream.targets.set(vec![name.clone()], place("replay_redirect"));
             self.job.targets.push(Named { name, span, options });

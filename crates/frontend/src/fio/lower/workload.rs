@@ -63,8 +63,13 @@ pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &m
         _ => [1.0, 0.0, 0.0],
     };
     let sizes = [READ, WRITE, TRIM].map(|kind| sizes(settings, kind));
+    let aligns = [READ, WRITE, TRIM].map(|kind| match operations.align[kind] {
+        0 => ends(&sizes[kind]).0,
+        align => align,
+    });
     // With bs_is_seq_rand, the sizes of reads are those of sequential operations, those of writes of random ones.
     let by_access = operations.sizes_by_access;
+    let differs_by_access = by_access && sizes[READ] != sizes[WRITE];
     let own_sizes = |kind: usize| match (by_access, is_random) {
         (false, _) => kind,
         (true, true) => WRITE,
@@ -93,7 +98,8 @@ pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &m
     set_mix(&mut options, &directions, sequential_sizes.as_ref(), settings, *span);
     let used = || directions.iter().filter(|direction| direction.share > 0.0);
     let smallest =
-        used().flat_map(|direction| direction.sizes.sizes.iter().map(|size| size.1.0)).min().unwrap_or(4096);
+        used().map(|direction| &direction.sizes).chain(&sequential_sizes).map(|sizes| ends(sizes).0).min();
+    let smallest = smallest.unwrap_or(4096);
     options.cursor.set(Cursor::PerKind, *span);
     if is_trimwrite {
         options.trim_then_write.set(true, settings.span("rw", *span));
@@ -105,7 +111,7 @@ pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &m
     let used: Vec<&Direction> = used().collect();
     set_places(&mut options, settings, *span, is_random, &used, faults);
     if is_random {
-        set_aligns(&mut options, settings, *span, &directions);
+        set_aligns(&mut options, settings, *span, (&directions, aligns), differs_by_access);
     }
     let reads_and_writes = shares[READ] > 0.0 && shares[WRITE] > 0.0;
     let is_mix = matches!(rw, "rw" | "readwrite" | "randrw");
@@ -431,16 +437,19 @@ fn set_postfix(
     }
 }
 
-/// In fio each direction has an alignment of its own: its smallest block, where `ba` says nothing.
-fn set_aligns(options: &mut WorkloadOptions, settings: &Settings, span: Span, directions: &[Direction; 3]) {
+/// In fio each direction has an alignment of its own: its smallest block, where `ba` says nothing, and that of the option also
+/// where sizes are not those of the directions.
+fn set_aligns(
+    options: &mut WorkloadOptions,
+    settings: &Settings,
+    span: Span,
+    (directions, aligns): (&[Direction; 3], [u64; 3]),
+    differs_by_access: bool,
+) {
     let names = [ModelDirection::Read, ModelDirection::Write, ModelDirection::Trim];
     let used = (0..3).filter(|&kind| directions[kind].share > 0.0);
-    let align = |kind: usize| match settings.operations.align[kind] {
-        0 => ends(&directions[kind].sizes).0,
-        align => align,
-    };
-    let aligns: Vec<_> = used.map(|kind| (Some(names[kind]), Bytes(align(kind)))).collect();
-    if aligns.windows(2).any(|pair| pair[0].1 != pair[1].1) {
+    let aligns: Vec<_> = used.map(|kind| (Some(names[kind]), Bytes(aligns[kind]))).collect();
+    if differs_by_access || aligns.windows(2).any(|pair| pair[0].1 != pair[1].1) {
         let place = ["ba", "bssplit", "bsrange", "bs"].into_iter().find(|name| settings.has(name));
         options.align_of.set(ByKind(aligns), place.map_or(span, |name| settings.span(name, span)));
     }
