@@ -368,7 +368,8 @@ fn the_load_changes_while_it_runs() {
         std::fs::write(pipe, "rate nobody 5/s\nspeed users 7\nrate users 1k/s\n").expect("it is listened to");
     });
     let ended = bench.fathom("run job.toml --control pipe --quiet --json -");
-    let result = ended.expect(0, &["speed users 7"]).json();
+    let says = ["the line \"speed users 7\" is not", "the load was not changed: no stream \"nobody\" runs"];
+    let result = ended.expect(0, &says).json();
     writer.join().expect("it wrote");
     let steps = result["steps"].as_array().expect("steps");
     let rates = |step: &Value| -> Vec<f64> {
