@@ -402,7 +402,7 @@ impl Context<'_> {
             let targets = self.ready.open(stream, plan);
             let targets = targets.map_err(|error: OpenError| Refusal::new(error.raw_os_error(), &error))?;
             let verifier = verifier_of(self, stream, plan, worker_index, &targets)?;
-            let (queue_depth, seed) = (stream.queue_depth, engine_seed(plan.seed, worker_index));
+            let (queue_depth, seed) = (stream.queue_depth, engine_seed(plan.seed, worker_index as u64));
             let setup = Setup { targets, queue_depth, buffers: Rc::clone(&buffers), seed };
             engine.open(setup).map_err(|error| Refusal::new(error.raw_os_error(), &error))?;
             hold.count_opening();

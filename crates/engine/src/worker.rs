@@ -413,7 +413,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             given_back: 0,
             next_pass: None,
             reopen,
-            seed: engine_seed(plan.seed, worker_index),
+            seed: engine_seed(plan.seed, u64::from(worker_index)),
             stuck: None,
             locks: FileLocks::new(stream, plan, shared.locks()),
             watch: Watch::new(&stream.demands),
