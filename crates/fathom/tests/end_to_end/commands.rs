@@ -278,6 +278,12 @@ fn a_plan_tells_what_would_happen_and_does_nothing() {
     assert!(document["refusals"][0]["remedy"].as_str().is_some_and(|remedy| remedy.contains("--overwrite")));
     let plan = bench.fathom("plan --target foreign --read 0% --time 1s");
     assert!(plan.expect(3, &[]).out.contains("WRITTEN"), "{plan:#?}");
+    let plan = bench.fathom("plan --target new --size 1GiB --time 1m --ramp 5s");
+    for part in ["1 step;", "new: created when absent, read", "laid out", "at most 1 min", "ramp 5 s"] {
+        assert!(plan.expect(0, &[]).out.contains(part), "{part} is missing in {plan:#?}");
+    }
+    assert!(bench.snapshot() == before, "a plan changed something");
+    assert_eq!(bench.stored(), 0);
     bench.write(
         "sizes.toml",
         "[target.t]\nkind = \"null\"\n[workload.w]\nblock_size = [\"4KiB 30%\", \"8KiB\", \"16KiB..64KiB\"]\nread = \"50%\"\n\
@@ -286,12 +292,6 @@ fn a_plan_tells_what_would_happen_and_does_nothing() {
     let plan = bench.fathom("plan sizes.toml");
     let sizes = "sizes: 4 KiB 30 %, 8 KiB 35 %, 16 KiB to 64 KiB 35 %";
     assert!(plan.expect(0, &[]).out.contains(sizes), "{plan:#?}");
-    let plan = bench.fathom("plan --target new --size 1GiB --time 1m --ramp 5s");
-    for part in ["1 step;", "new: created when absent, read", "laid out", "at most 1 min", "ramp 5 s"] {
-        assert!(plan.expect(0, &[]).out.contains(part), "{part} is missing in {plan:#?}");
-    }
-    assert!(bench.snapshot() == before, "a plan changed something");
-    assert_eq!(bench.stored(), 0);
 }
 
 #[test]
