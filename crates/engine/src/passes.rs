@@ -6,9 +6,16 @@ use crate::worker::{Slot, State, Worker};
 use fathom_io::clock::Clock;
 use fathom_io::{Engine, OpenTarget, Setup};
 use fathom_pattern::Planned;
+use fathom_pattern::rng::{Purpose, derive};
 use fathom_schema::{OperationKind, Passes, Phase, Quota};
 use fathom_units::Nanos;
 use std::rc::Rc;
+
+/// The seed of a worker's engine. Workers that share their places share their seed, and a simulated device that drew alike
+/// for each of them would be the same sample over again; the first has the plan's own.
+pub(crate) fn engine_seed(seed: u64, worker_index: u64) -> u64 {
+    if worker_index == 0 { seed } else { derive(seed, Purpose::Worker, worker_index) }
+}
 
 /// Where a worker stands in its passes.
 #[derive(Debug, Clone, Copy)]

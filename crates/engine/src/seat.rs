@@ -8,6 +8,7 @@ use crate::demands::Broken;
 use crate::execute::{EngineInUse, FAREWELL_LIMIT, Go, Message, start_delay};
 use crate::lockstep::keeps_together;
 use crate::pace::pace_of;
+use crate::passes::engine_seed;
 use crate::prepare::{FileIdentity, OpenError, Ready};
 use crate::recorder::Recorder;
 use crate::shared::Shared;
@@ -401,7 +402,7 @@ impl Context<'_> {
             let targets = self.ready.open(stream, plan);
             let targets = targets.map_err(|error: OpenError| Refusal::new(error.raw_os_error(), &error))?;
             let verifier = verifier_of(self, stream, plan, worker_index, &targets)?;
-            let (queue_depth, seed) = (stream.queue_depth, plan.seed);
+            let (queue_depth, seed) = (stream.queue_depth, engine_seed(plan.seed, worker_index as u64));
             let setup = Setup { targets, queue_depth, buffers: Rc::clone(&buffers), seed };
             engine.open(setup).map_err(|error| Refusal::new(error.raw_os_error(), &error))?;
             hold.count_opening();

@@ -9,7 +9,7 @@ use crate::depth_search::Search;
 use crate::kind_rates::KindRates;
 use crate::lockstep::keeps_together;
 use crate::others::Connection;
-use crate::passes::{Budget, Course, Reopen};
+use crate::passes::{Budget, Course, Reopen, engine_seed};
 use crate::recorder::Recorder;
 use crate::schedule::{LeftWaiting, Schedule};
 use crate::shared::Shared;
@@ -413,7 +413,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             given_back: 0,
             next_pass: None,
             reopen,
-            seed: plan.seed,
+            seed: engine_seed(plan.seed, u64::from(worker_index)),
             stuck: None,
             locks: FileLocks::new(stream, plan, shared.locks()),
             watch: Watch::new(&stream.demands),

@@ -757,3 +757,24 @@ fn places_of_one_target_are_one_device() {
     assert!((9_999..=10_031).contains(&outcome.reads().operations), "{}", outcome.reads().operations);
     close(outcome.reads().operations as f64 / outcome.seconds(), 1000.0, 1e-9);
 }
+
+/// Workers that share their places share their seed too, and a device each that drew alike would count each sample as often
+/// as there are workers.
+#[test]
+fn the_devices_of_several_workers_are_no_copies() {
+    let totals = |workers: u32| {
+        let mut stream = support::stream(EngineKind::Sim, 4);
+        stream.workers = vec![stream.workers[0].clone(); workers as usize];
+        for (index, plan) in (0..).zip(&mut stream.workers) {
+            plan.part = SharePart { index, count: workers };
+        }
+        let device = support::device(SimService::Exponential { mean_ns: 100_000 }, 1);
+        let outcome = run(support::step(TargetKind::Sim(device), stream));
+        let of_worker = |worker: &WorkerTotals| worker.tally.kinds[0].operations;
+        outcome.executed.streams[0].workers.iter().map(of_worker).collect::<Vec<u64>>()
+    };
+    let four = totals(4);
+    let different: std::collections::BTreeSet<u64> = four.iter().copied().collect();
+    assert_eq!(different.len(), 4, "{four:?}");
+    assert_eq!(four[0], totals(1)[0], "the first is what it is alone");
+}

@@ -8,13 +8,16 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
+use std::sync::mpsc::Receiver;
 
 /// Listens at the pipe `path` for as long as the program runs.
-pub(crate) fn listen(path: &Path, changes: Changes) -> Result<(), String> {
+/// What it says is not done, or is no change, is told on standard error at once; `refusals` are those of the run.
+pub(crate) fn listen(path: &Path, changes: Changes, refusals: Receiver<String>) -> Result<(), String> {
     let found = std::fs::metadata(path);
     if !found.is_ok_and(|found| found.file_type().is_fifo()) {
         return Err(format!("{}; make one with mkfifo", no_pipe(path)));
     }
+    std::thread::spawn(move || refusals.iter().for_each(|reason| warn(&reason)));
     let path = path.to_owned();
     std::thread::spawn(move || {
         let end = follow(&path, |line| match read(line) {
@@ -50,15 +53,23 @@ fn warn(reason: &str) {
     terminal::message(&format!("warning: {}", diagnose::printable(reason)));
 }
 
+/// Characters of a line that are shown where it is none.
+const LINE_SHOWN: usize = 80;
+
 /// `rate STREAM RATE`.
 fn read(line: &str) -> Result<RateChange, String> {
     let words = line.trim().strip_prefix("rate ").and_then(|rest| rest.trim().rsplit_once(' '));
-    let (stream, rate) = words.ok_or(format!("\"{line}\" is not \"rate STREAM RATE\""))?;
-    let load = match Rate::read(&Literal::from(rate), Kind::Rate)? {
+    let shown: String = line.chars().take(LINE_SHOWN).collect();
+    let no = |reason: &str| {
+        format!("the line \"{shown}\" {reason}; write for example \"rate users 5k/s\" or \"rate users max\"")
+    };
+    let (stream, rate) = words.ok_or_else(|| no("is not \"rate STREAM RATE\""))?;
+    let read = Rate::read(&Literal::from(rate), Kind::Rate);
+    let load = match read.map_err(|reason| no(&format!("has no rate: {reason}")))? {
         Rate::Operations(rate) => NewLoad::Rate(rate),
         Rate::Max => NewLoad::Maximum,
         Rate::Bandwidth(_) | Rate::OfMaximum(_) => {
-            return Err(format!("{rate} is no rate in operations per second, e.g. 5k/s, or \"max\""));
+            return Err(no(&format!("has no rate in operations per second: {rate}")));
         }
     };
     Ok(RateChange { stream: stream.trim().to_owned(), load })
@@ -108,10 +119,13 @@ mod tests {
             "rate users",
             "speed users 5",
             "rate users 0/s",
+            "rate users abc",
             "rate users 50%",
             "rate users 5MB/s",
         ] {
-            assert!(read(line).is_err(), "{line}");
+            let reason = read(line).unwrap_err();
+            assert!(reason.contains(&format!("the line \"{line}\"")), "{reason}");
+            assert!(reason.contains("write for example \"rate users 5k/s\""), "{reason}");
         }
     }
 }

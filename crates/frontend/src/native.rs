@@ -201,7 +201,8 @@ impl Reader<'_> {
                         "job.bad-value",
                         span,
                         message,
-                        "write a size as a text, e.g. \"16EiB\"",
+                        "use a number up to 9223372036854775807, or write a size or a rate as a text with its unit, \
+                         e.g. \"16EiB\" or \"1M/s\"",
                     );
                     return None;
                 };

@@ -9,11 +9,15 @@ use std::{fmt, io, ptr};
 /// Alignment of every piece: a page.
 pub(crate) const ALIGN: usize = 4096;
 
+const FOR_BUFFERS: &str = "for buffers";
+const TO_BE_HELD: &str = "to be held (locked_memory)";
+
 /// Why there is no such memory.
 #[derive(Debug)]
 pub struct MemoryError {
     call: &'static str,
     bytes: usize,
+    purpose: &'static str,
     error: io::Error,
     remedy: &'static str,
 }
@@ -27,8 +31,8 @@ impl MemoryError {
 
 impl fmt::Display for MemoryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { call, bytes, error, remedy } = self;
-        write!(f, "{call} of {bytes} B for buffers: {error}; {remedy}")
+        let Self { call, bytes, purpose, error, remedy } = self;
+        write!(f, "{call} of {bytes} B {purpose}: {error}; {remedy}")
     }
 }
 
@@ -97,6 +101,7 @@ fn allocated(bytes: usize) -> Result<NonNull<u8>, MemoryError> {
     let error = || MemoryError {
         call: "allocation",
         bytes,
+        purpose: FOR_BUFFERS,
         error: io::Error::from_raw_os_error(libc::ENOMEM),
         remedy: "use a smaller depth or block size",
     };
@@ -109,7 +114,7 @@ fn failed(call: &'static str, bytes: usize, is_huge: bool) -> MemoryError {
     } else {
         "use a smaller depth or block size, or plain memory"
     };
-    MemoryError { call, bytes, error: io::Error::last_os_error(), remedy }
+    MemoryError { call, bytes, purpose: FOR_BUFFERS, error: io::Error::last_os_error(), remedy }
 }
 
 fn mapped(bytes: usize, flags: libc::c_int) -> Result<NonNull<u8>, MemoryError> {
@@ -149,11 +154,18 @@ pub struct Locked(Piece);
 impl Locked {
     /// Locks `bytes` of new memory (`mlock(2)`).
     pub fn new(bytes: usize) -> Result<Self, MemoryError> {
-        let held = Self(Piece::new(MemorySource::Mapped, bytes)?);
+        let of_locked = |error| MemoryError {
+            purpose: TO_BE_HELD,
+            remedy: "use a smaller locked_memory; each worker holds that much",
+            ..error
+        };
+        let held = Self(Piece::new(MemorySource::Mapped, bytes).map_err(of_locked)?);
         // SAFETY: the range is our mapping.
         if unsafe { libc::mlock(held.0.start().cast(), held.0.bytes) } != 0 {
-            let remedy = "raise the locked-memory limit (ulimit -l), or ask for less";
-            return Err(MemoryError { call: "mlock", bytes, error: io::Error::last_os_error(), remedy });
+            let remedy = "raise the locked-memory limit (ulimit -l), or use a smaller locked_memory; each worker holds \
+                          that much";
+            let error = io::Error::last_os_error();
+            return Err(MemoryError { call: "mlock", bytes, purpose: TO_BE_HELD, error, remedy });
         }
         Ok(held)
     }
@@ -197,6 +209,7 @@ mod tests {
         assert!(locked_kib() >= before + 64);
         drop(held);
         let too_much = Locked::new(1 << 46).unwrap_err().to_string();
-        assert!(too_much.contains("70368744177664 B"), "{too_much}");
+        assert!(too_much.contains("70368744177664 B to be held (locked_memory)"), "{too_much}");
+        assert!(!too_much.contains("depth") && too_much.contains("a smaller locked_memory"), "{too_much}");
     }
 }

@@ -1,5 +1,6 @@
 //! Checks that need no facts: what an editor can say while the user types.
 
+mod simulated;
 mod trace;
 
 use crate::diagnostic::{Diagnostics, Span, nearest};
@@ -165,6 +166,9 @@ fn check_target(target: &Named<TargetOptions>, found: &mut Diagnostics) {
             "a simulated device needs a size in bytes",
             "add size = \"1GiB\"",
         );
+    }
+    if kind == TargetKind::Sim {
+        simulated::check(target, found);
     }
     if matches!(options.size.get(), Some(&Amount::Bytes(Bytes::ZERO) | &Amount::Share(Ratio::ZERO))) {
         let help = "say how much is used, e.g. \"64MiB\", or leave it out for all that is there";

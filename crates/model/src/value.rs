@@ -371,7 +371,8 @@ pub struct Access {
 /// Sizes of operations with their weights.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BlockSizes {
-    /// Weight (any positive scale), smallest, largest and step; smallest = largest for a fixed size.
+    /// Weight (any positive scale; read, per cent that add up to 100, or 1 each), smallest, largest and step; smallest =
+    /// largest for a fixed size.
     pub sizes: Vec<(f64, Bytes, Bytes, Bytes)>,
 }
 
@@ -641,8 +642,8 @@ mod tests {
             Ok(ServiceTime::Uniform(Nanos(50_000), Nanos(1_000_000)))
         );
         assert_eq!(
-            read::<BlockSizes>("4KiB..64KiB step 8KiB 10%"),
-            Ok(BlockSizes { sizes: vec![(10.0, Bytes::kib(4), Bytes::kib(64), Bytes::kib(8))] })
+            read::<BlockSizes>("4KiB..64KiB step 8KiB 100%"),
+            Ok(BlockSizes { sizes: vec![(1.0, Bytes::kib(4), Bytes::kib(64), Bytes::kib(8))] })
         );
     }
 
@@ -694,19 +695,13 @@ mod tests {
             "reuse:1GiB=50%,1MiB=80%",
             "reuse:1MiB=50%,1GiB=40%",
             "reuse:0=50%",
+            "reuse:1MiB=0%",
             "reuse-walk:3",
             "normal:5%:spread",
         ] {
             assert!(read::<RandomDistribution>(wrong).is_err(), "{wrong}");
         }
         assert!(read::<BlockSizes>("0").is_err());
-        let list = |texts: &[&str]| {
-            let item =
-                |text: &&str| crate::Spanned { value: Literal::from(*text), span: crate::Span::default() };
-            BlockSizes::read(&Literal::List(texts.iter().map(item).collect()), Kind::Text)
-        };
-        assert!(list(&["4KiB 0%", "8KiB 100%"]).is_ok(), "one size may be left out");
-        assert!(list(&["4KiB 0%", "8KiB 0%"]).is_err());
         assert!(read::<BlockSizes>("8KiB..4KiB").is_err());
         assert!(read::<ContentSource>("0xabc").is_err());
         assert!(read::<Access>("sometimes").is_err());

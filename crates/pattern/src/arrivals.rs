@@ -291,8 +291,8 @@ impl Moment {
     }
 }
 
-/// Every `count`-th instant k/rate, exactly: the rate is taken as the fraction of two integers that it is in binary, and
-/// what a step leaves over is added up in integers.
+/// Every `count`-th instant k/rate, exactly: the rate is taken as the fraction of two integers that it is in binary, or that
+/// was meant, and what a step leaves over is added up in integers.
 #[derive(Debug, Clone)]
 struct Ticker {
     ns: u64,
@@ -305,10 +305,7 @@ struct Ticker {
 
 impl Ticker {
     fn new(rate_per_s: f64, first: u64, count: u32) -> Self {
-        let (mantissa, exponent) = binary_fraction(rate_per_s);
-        // 1e9 / (mantissa × 2^exponent) = over / whole. RATE_MIN bounds −exponent to 82: `over` has 112 bits at most.
-        let over = u128::from(NANOS_PER_SECOND) << (-exponent).max(0);
-        let whole = u128::from(mantissa) << exponent.max(0);
+        let (over, whole) = gap_as_fraction(rate_per_s);
         let multiple = |k: u64| {
             let rest = over % whole * u128::from(k);
             let ns = (over / whole).saturating_mul(u128::from(k)).saturating_add(rest / whole);
@@ -331,6 +328,27 @@ impl Ticker {
         now
     }
 }
+
+/// The nanoseconds between operations at a rate, as a fraction of two integers.
+fn gap_as_fraction(rate_per_s: f64) -> (u128, u128) {
+    let gap_ns = NANOS_PER_SECOND as f64 / rate_per_s;
+    if gap_ns.fract() == 0.0 && (1.0..EXACT_MAX).contains(&gap_ns) {
+        // 0.1 is no binary fraction, and its tenth second would come a nanosecond early, within a window that it is to end.
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a whole number of 53 bits"
+        )]
+        return (gap_ns as u128, 1);
+    }
+    let (mantissa, exponent) = binary_fraction(rate_per_s);
+    // 1e9 / (mantissa × 2^exponent) = over / whole. RATE_MIN bounds −exponent to 82: `over` has 112 bits at most.
+    let over = u128::from(NANOS_PER_SECOND) << (-exponent).max(0);
+    (over, u128::from(mantissa) << exponent.max(0))
+}
+
+/// Below this a double has every whole number.
+const EXACT_MAX: f64 = (1_u64 << 53) as f64;
 
 /// The odd mantissa m and the exponent e of m × 2^e, for a normal positive number.
 fn binary_fraction(value: f64) -> (u64, i32) {
@@ -377,6 +395,8 @@ mod tests {
     fn constant_takes_fractions_of_a_rate_as_they_are() {
         let mut half = Arrivals::new(0.5, Arrival::Constant, &[], WHOLE, SEED);
         assert_eq!([half.next_ns(), half.next_ns(), half.next_ns()], [0, 2_000_000_000, 4_000_000_000]);
+        let mut tenth = Arrivals::new(0.1, Arrival::Constant, &[], WHOLE, SEED);
+        assert_eq!([tenth.next_ns(), tenth.next_ns(), tenth.next_ns()], [0, 10_000_000_000, 20_000_000_000]);
         // One third is not a binary fraction; after 1e6 operations (35 days) its double is 0.2 ns off.
         let mut third = Ticker::new(1.0 / 3.0, 1_000_000, 1);
         assert_eq!(third.tick(), 3_000_000_000_000_000);

@@ -12,6 +12,10 @@ const LEVELS: u32 = 16;
 
 const SLOTS: u64 = 1 << LEVELS;
 
+/// Operations, and nanoseconds, that adding up many doubles loses or gains: what is due that close to the end of a stretch is
+/// due at its end, which is where the next begins.
+const NEARLY: f64 = 1e-4;
+
 /// A stretch of time in which the rate is a straight line.
 #[derive(Debug, Clone, Copy)]
 struct Stretch {
@@ -28,7 +32,7 @@ impl Stretch {
     fn spend(&mut self, at: &mut Moment, operations: &mut f64) -> bool {
         let left_ns = (self.end_ns - at.ns) as f64 - at.fraction;
         let room = left_ns * (self.rate + self.slope * left_ns / 2.0);
-        if *operations < room {
+        if *operations < room - NEARLY {
             // Root of slope/2 · t² + rate · t = operations, in the form that does not cancel.
             let root = (self.rate * self.rate + 2.0 * self.slope * *operations).max(0.0).sqrt();
             let gap_ns = 2.0 * *operations / (self.rate + root);
@@ -38,7 +42,7 @@ impl Stretch {
             self.rate += self.slope * gap_ns;
             return true;
         }
-        *operations -= room.max(0.0);
+        *operations = (*operations - room.max(0.0)).max(0.0);
         *at = Moment { ns: self.end_ns, fraction: 0.0 };
         false
     }
@@ -77,7 +81,7 @@ impl Course {
                 None => Stretch { end_ns: u64::MAX, rate: self.rate_last, slope: 0.0 },
             };
         }
-        self.at.ns
+        self.at.ns + u64::from(self.at.fraction > 1.0 - NEARLY && self.at.ns < u64::MAX)
     }
 }
 

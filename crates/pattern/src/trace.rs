@@ -225,6 +225,11 @@ impl Called<'_> {
     }
 }
 
+const DAY_NS: u64 = 86_400 * 1_000_000_000;
+/// How long after the start of a trace an operation is due at most. Published block traces last weeks.
+const DUE_MAX_DAYS: u64 = 366;
+const DUE_MAX_NS: u64 = DUE_MAX_DAYS * DAY_NS;
+
 /// Takes operations as they are read, changes them as is asked, and sums them up.
 struct Gatherer<'a> {
     rule: &'a TraceRule,
@@ -279,15 +284,22 @@ impl<'a> Gatherer<'a> {
 
     /// What comes now was logged at this time. Where times go back, as in a file that several jobs added to, nothing is
     /// waited for and the new times go on from here, as with fio.
-    fn stamp(&mut self, stamp_ns: u64) {
+    fn stamp(&mut self, stamp_ns: u64) -> Result<(), String> {
         let gap_ns = self.last_stamp_ns.map_or(0, |last| stamp_ns.saturating_sub(last));
-        self.now_ns = self.now_ns.saturating_add(gap_ns);
         self.last_stamp_ns = Some(stamp_ns);
+        self.wait_until(self.now_ns.saturating_add(gap_ns))
     }
 
-    /// What comes now is due at this time.
-    fn wait_until(&mut self, due_ns: u64) {
+    /// What comes now is due at this time. One that nobody lives to see is a slip, and nothing waits for it.
+    fn wait_until(&mut self, due_ns: u64) -> Result<(), String> {
+        if due_ns > DUE_MAX_NS {
+            return Err(format!(
+                "its time is {} days after the start, and has to be at most {DUE_MAX_DAYS}; correct or split the trace",
+                due_ns / DAY_NS
+            ));
+        }
         self.now_ns = self.now_ns.max(due_ns);
+        Ok(())
     }
 
     /// Takes one operation; `place` says where it is from.

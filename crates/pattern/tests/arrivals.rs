@@ -364,3 +364,26 @@ fn equal_seeds_give_equal_times() {
         assert_ne!(times(1), times(2), "{arrival:?}");
     }
 }
+
+/// What is due at the end of a piece belongs to the next that has a rate: none comes while the course is idle, and none too
+/// many until its end.
+#[test]
+fn none_is_due_in_an_idle_second() {
+    let piece = |seconds: u64, from_per_s: f64, to_per_s: f64| RatePiece {
+        length_ns: seconds * SECOND,
+        from_per_s,
+        to_per_s,
+    };
+    let course = [
+        piece(2, 100.0, 100.0),
+        piece(4, 100.0, 1000.0),
+        piece(2, 1000.0, 1000.0),
+        piece(2, 0.0, 0.0),
+        piece(1, 500.0, 500.0),
+    ];
+    for workers in [1, 3] {
+        let times = schedule(1.0, Arrival::Constant, &course, workers, 13 * SECOND);
+        let idle = times.iter().filter(|ns| (8 * SECOND..10 * SECOND).contains(ns)).count();
+        assert_eq!((times.len(), idle), (5900, 0), "{workers} workers");
+    }
+}

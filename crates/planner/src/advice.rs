@@ -197,8 +197,15 @@ pub(crate) fn of_job(job: &Job, remarks: &mut Remarks) {
     for workload in &job.workloads {
         idle_workload_options(workload, &mut idle);
     }
-    for stream in &job.streams {
+    let links = Links::of(job);
+    for (index, stream) in job.streams.iter().enumerate() {
         idle_stream_options(job, stream, &mut idle);
+        let is_simulated = |target: usize| *job.targets[target].options.kind.get() == TargetKind::Sim;
+        if *stream.options.flow.get() > 0 && links.targets_of(index).any(is_simulated) {
+            let reason =
+                "each worker on a simulated target lives in a time of its own, and waits for no other stream";
+            idle(stream.options.flow.span(), "flow", reason);
+        }
     }
 }
 
@@ -258,6 +265,16 @@ fn idle_target_options(target: &Named<TargetOptions>, idle: &mut Idle<'_>) {
             (options.places.span(), "places"),
         ] {
             idle(span, option, "the target is not of kind \"sim\"");
+        }
+    }
+    if kind == TargetKind::Sim {
+        let reason = "a simulated device is no storage, and nothing of it is at a path";
+        for (span, option) in [
+            (options.path.span(), "path"),
+            (options.directory.span(), "directory"),
+            (options.files.span(), "files"),
+        ] {
+            idle(span, option, reason);
         }
     }
     if kind != TargetKind::Peer {

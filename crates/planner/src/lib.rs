@@ -152,8 +152,12 @@ fn plan_points(
     entropy: u64,
     points_of: &dyn Fn(&[Named<StageOptions>]) -> Vec<Point>,
 ) -> (Option<Plan>, Diagnostics) {
-    let checked = fathom_model::check(job);
+    let mut checked = fathom_model::check(job);
     if checked.has_errors() {
+        // The bounds of the run depend on nothing else, so that their faults can come at once.
+        let mut remarks = Remarks::default();
+        bounds::of(&job.run, &mut remarks);
+        checked.extend(remarks.diagnostics);
         return (None, checked);
     }
     let mut remarks = Remarks::default();

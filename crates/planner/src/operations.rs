@@ -460,7 +460,7 @@ mod tests {
             ],
         );
         check(
-            &[("block_size", "4KiB 60%|8KiB..16KiB 20%")],
+            &[("block_size", "4KiB 75%|8KiB..16KiB")],
             &[
                 (0.75, Read, k4, false),
                 (0.25, Read, Size::Range { min: 8192, max: 16384, step: 8192 }, false),

@@ -6,7 +6,7 @@ use fathom_schema::{
 };
 use fathom_units::{Iops, Nanos};
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 
 /// Added to seeds with each change, so that no operation comes again: 2^64 / golden ratio.
 const SEED_STEP: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -60,9 +60,25 @@ pub(crate) enum Asked {
 pub struct Changes {
     /// With the moment of each.
     asked: Arc<Mutex<Vec<(Nanos, Asked)>>>,
+    /// Where it goes at once that a change is not made.
+    refusals: Option<mpsc::Sender<String>>,
 }
 
 impl Changes {
+    /// A way that tells at once, besides in the record, of each change that is not made, and why.
+    pub fn telling() -> (Self, mpsc::Receiver<String>) {
+        let (refusals, told) = mpsc::channel();
+        (Self { refusals: Some(refusals), ..Self::default() }, told)
+    }
+
+    /// A change is not made.
+    pub(crate) fn refuse(&self, message: &str) {
+        if let Some(refusals) = &self.refusals {
+            // Nobody may listen any more: the record has it.
+            let _ = refusals.send(message.to_owned());
+        }
+    }
+
     /// Asks for a change. It is made within a second, or refused with a note in the record.
     pub fn ask(&self, change: RateChange) {
         self.put(Asked::Load(change));
@@ -89,7 +105,14 @@ impl Changes {
 pub(crate) fn refusal(step: &Step, change: &RateChange) -> Option<String> {
     let RateChange { stream: name, load } = change;
     if !step.streams.iter().any(|stream| stream.name == *name) {
-        return Some(format!("no stream \"{name}\" runs in the step \"{}\"", step.name));
+        let names: Vec<String> =
+            step.streams.iter().take(NAMED_STREAMS).map(|stream| format!("\"{}\"", stream.name)).collect();
+        let more = if step.streams.len() > NAMED_STREAMS { " and others" } else { "" };
+        let names = names.join(", ");
+        return Some(format!(
+            "no stream \"{name}\" runs in the step \"{}\"; there {names}{more} do",
+            step.name
+        ));
     }
     if let NewLoad::Rate(Iops(rate)) = load
         && !RATES.contains(rate)
@@ -102,11 +125,14 @@ pub(crate) fn refusal(step: &Step, change: &RateChange) -> Option<String> {
         if limits.time == TimeLimit::Unbounded
             || (limits.bytes, limits.operations) != (Quota::Unlimited, Quota::Unlimited)
         {
-            Some("ends by its work, and what is left of that is not known")
+            Some(
+                "ends by its work, and what is left of that is not known; give each stream of the stage a time and no \
+                 operations, bytes or passes",
+            )
         } else if !stream.control.after.is_empty() {
-            Some("waits for others")
+            Some("waits for others; a load can be changed where no stream of the stage does")
         } else if stream.control.at_end != Reach::Nothing {
-            Some("ends others with itself")
+            Some("ends others with itself; a load can be changed where no stream of the stage does")
         } else {
             None
         }
@@ -116,9 +142,18 @@ pub(crate) fn refusal(step: &Step, change: &RateChange) -> Option<String> {
         .find_map(|stream| reason(stream).map(|why| format!("the stream \"{}\" {why}", stream.name)))
 }
 
-/// The step that goes on where `step` was ended after `elapsed`, with `changes`, the `number`-th of its run (from 1);
-/// `None` when nothing is left to do.
-pub(crate) fn follow(step: &Step, changes: &[RateChange], elapsed: Nanos, number: u64) -> Option<Step> {
+/// Streams that a refusal names.
+const NAMED_STREAMS: usize = 4;
+
+/// The step that goes on where `step` was ended after `elapsed`, with `changes`; `earlier` are the names of those that
+/// changes of this run made. `None` when nothing is left to do.
+pub(crate) fn follow(
+    step: &Step,
+    changes: &[RateChange],
+    elapsed: Nanos,
+    earlier: &[String],
+) -> Option<Step> {
+    let number = earlier.len() as u64 + 1;
     let mut next = step.clone();
     next.pause_before = Nanos::ZERO;
     next.streams.retain_mut(|stream| go_on(stream, elapsed));
@@ -149,7 +184,19 @@ pub(crate) fn follow(step: &Step, changes: &[RateChange], elapsed: Nanos, number
         next.parameters.push((path, load.to_string()));
         next.name = renamed(&next.name, name, *load);
     }
+    next.name = numbered(next.name, earlier);
     (!next.streams.is_empty()).then_some(next)
+}
+
+/// A name that none of `earlier` has: `main, users.rate=5000/s (2)` where that load was there before.
+fn numbered(name: String, earlier: &[String]) -> String {
+    let like = |known: &&String| {
+        known.strip_prefix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with(" ("))
+    };
+    match earlier.iter().filter(like).count() {
+        0 => name,
+        before => format!("{name} ({})", before + 1),
+    }
 }
 
 /// The name of a step whose `stream` has a new load: `main, users.rate=5000/s`, in place of what an earlier change made of it.
@@ -236,6 +283,23 @@ mod tests {
             renamed("main (queue_depth=4)", "a", NewLoad::Maximum),
             "main (queue_depth=4), a.rate=max"
         );
+    }
+
+    #[test]
+    fn a_load_that_comes_back_has_a_name_of_its_own() {
+        let mut names: Vec<String> = Vec::new();
+        let mut last = "main".to_owned();
+        for (rate, expect) in [
+            (5.0, "main, a.rate=5/s"),
+            (5.0, "main, a.rate=5/s (2)"),
+            (9.0, "main, a.rate=9/s"),
+            (5.0, "main, a.rate=5/s (3)"),
+            (50.0, "main, a.rate=50/s"),
+        ] {
+            last = numbered(renamed(&last, "a", NewLoad::Rate(Iops(rate))), &names);
+            assert_eq!(last, expect);
+            names.push(last.clone());
+        }
     }
 
     #[test]

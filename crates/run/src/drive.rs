@@ -109,8 +109,12 @@ pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
         facts: started.facts.clone(),
         clock,
         changes,
+<<<<<<< HEAD
         changed: 0,
         began: None,
+=======
+        changed: Vec::new(),
+>>>>>>> plan4
         engines: BTreeSet::new(),
         aborted: None,
         zeroes: Zeroes::of(started.question.as_ref()),
@@ -214,9 +218,13 @@ struct Runner<'a, 'b> {
     clock: fathom_engine::RealClock,
     changes: Changes,
     /// Steps that took the place of another.
+<<<<<<< HEAD
     changed: u64,
     /// When the first step began.
     began: Option<Nanos>,
+=======
+    changed: Vec<String>,
+>>>>>>> plan4
     /// What was told of what streams run on: a sweep of a thousand steps says it once.
     engines: BTreeSet<String>,
     /// Why a condition of the job has ended the run.
@@ -282,7 +290,8 @@ impl Runner<'_, '_> {
                 break;
             }
             if ends_run {
-                let left = (experiment.steps_hint() as u64 + self.changed).saturating_sub(u64::from(index));
+                let left = (experiment.steps_hint() as u64 + self.changed.len() as u64)
+                    .saturating_sub(u64::from(index));
                 if left > 0 && so_far == StepStop::Complete {
                     let message =
                         format!("a stream of the step ended the run: {left} further steps were not run");
@@ -368,13 +377,15 @@ impl Runner<'_, '_> {
         } = executed.map_err(RunError::Execute)?;
         self.time.step_ended(fathom_engine::monotonic(), elapsed);
         let next = if stop == StepStop::Changed {
-            self.changed += 1;
-            follow(ready.step(), &accepted, elapsed, self.changed)
+            let next = follow(ready.step(), &accepted, elapsed, &self.changed);
+            self.changed.extend(next.iter().map(|step| step.name.clone()));
+            next
         } else {
             None
         };
         if !accepted.is_empty() && next.is_none() {
             let message = "the load was not changed after all: the step was at its end".to_owned();
+            self.changes.refuse(&message);
             self.note(NoteKind::Job, Severity::Warn, message);
         }
         for message in &io_errors {
@@ -427,7 +438,9 @@ impl Runner<'_, '_> {
                 Asked::Mark(text) => marked(at, &text),
                 Asked::Load(_) => {
                     let (kind, severity) = (NoteKind::Job, Severity::Warn);
-                    Note { at, kind, severity, message: unchanged("the run was at its end") }
+                    let message = unchanged("the run was at its end");
+                    self.changes.refuse(&message);
+                    Note { at, kind, severity, message }
                 }
             };
             self.bus.send(&Event::Note(note));
@@ -579,7 +592,11 @@ impl Observer for Relay<'_, '_> {
             };
             let failed = has_failed.then(|| "a worker of the step has ended for an error".to_owned());
             let (severity, message) = match failed.or_else(|| refusal(self.step, &change)) {
-                Some(reason) => (Severity::Warn, unchanged(&reason)),
+                Some(reason) => {
+                    let message = unchanged(&reason);
+                    self.changes.refuse(&message);
+                    (Severity::Warn, message)
+                }
                 None => {
                     let message = format!("the load is changed: {change}");
                     self.accepted.push(change);

@@ -55,6 +55,28 @@ fn changed(job: &str) -> Vec<Step> {
     steps.0
 }
 
+/// What is refused is told at once, not with the record alone; a load that comes back has a name of its own.
+#[test]
+fn refusals_are_told_at_once() {
+    let job = "[target.t]\nkind = \"null\"\n[workload.w]\n[stream.s]\nrate = \"100/s\"\n[stream.other]\nrate = \"100/s\"\n\
+               operations = 10\n[stage.a]\ntime = \"1s\"\n";
+    let (changes, told) = Changes::telling();
+    for stream in ["s", "nobody"] {
+        changes.ask(RateChange { stream: stream.to_owned(), load: NewLoad::Rate(Iops(1000.0)) });
+    }
+    ran(job, changes, &mut Steps::default());
+    let told: Vec<String> = told.iter().collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(
+        told[0].contains("\"other\" ends by its work") && told[0].contains("give each stream"),
+        "{told:?}"
+    );
+    assert!(
+        told[1].contains("no stream \"nobody\" runs") && told[1].contains("\"s\", \"other\""),
+        "{told:?}"
+    );
+}
+
 fn ran(job: &str, changes: Changes, sink: &mut dyn Sink) {
     let (job, found) = fathom_frontend::native::read("job", job);
     assert!(found.is_empty(), "{found:?}");

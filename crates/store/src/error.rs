@@ -1,6 +1,7 @@
 //! What can go wrong with a store, in words a user can act on. Knows how `SQLite` reports the causes; knows nothing of
 //! who asked.
 
+use fathom_units::Bytes;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -75,6 +76,15 @@ pub enum StoreError {
         /// The runs that fit, oldest first.
         candidates: Vec<String>,
     },
+    /// A file cannot be written, and this process has a limit of file sizes.
+    SizeLimit {
+        /// The file.
+        path: PathBuf,
+        /// The largest file that the process may write.
+        limit: Bytes,
+        /// What was said.
+        source: rusqlite::Error,
+    },
     /// The database engine failed in a way that none of the above names.
     Database {
         /// The file.
@@ -101,9 +111,24 @@ impl StoreError {
                 Self::NotARun { path, reason: "it does not begin like a database".to_owned() }
             }
             ErrorCode::DatabaseCorrupt => Self::Damaged { path, reason: source.to_string() },
+            ErrorCode::SystemIoFailure => match size_limit(&limits()) {
+                Some(limit) => Self::SizeLimit { path, limit, source },
+                None => Self::Database { path, source },
+            },
             _ => Self::Database { path, source },
         }
     }
+}
+
+/// The limits of this process, in the kernel's words; empty where they cannot be had.
+fn limits() -> String {
+    std::fs::read_to_string("/proc/self/limits").unwrap_or_default()
+}
+
+/// The soft limit of file sizes; `None` where there is none.
+fn size_limit(limits: &str) -> Option<Bytes> {
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max file size"))?;
+    line.split_ascii_whitespace().next()?.parse().ok().map(Bytes)
 }
 
 impl fmt::Display for StoreError {
@@ -152,6 +177,12 @@ impl fmt::Display for StoreError {
                 }
                 write!(f, "; give more characters")
             }
+            Self::SizeLimit { path, limit, source } => write!(
+                f,
+                "cannot use {}: {source}; this process may write files of up to {limit} (ulimit -f), which a record soon is \
+                 larger than; raise that limit",
+                path.display()
+            ),
             Self::Database { path, source } => write!(f, "cannot use {}: {source}", path.display()),
         }
     }
@@ -161,8 +192,29 @@ impl std::error::Error for StoreError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Io { source, .. } => Some(source),
-            Self::Database { source, .. } => Some(source),
+            Self::Database { source, .. } | Self::SizeLimit { source, .. } => Some(source),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_of_file_sizes_is_told() {
+        let limits = |soft: &str| {
+            format!(
+                "Limit  Soft Limit  Hard Limit  Units\nMax file size             {soft}  unlimited  bytes\nMax stack size 8388608 unlimited bytes\n"
+            )
+        };
+        assert_eq!(size_limit(&limits("10240")), Some(Bytes::kib(10)));
+        assert_eq!(size_limit(&limits("unlimited")), None);
+        assert_eq!(size_limit(""), None);
+        assert!(super::limits().contains("Max file size"), "the kernel calls it so");
+        let source = rusqlite::Error::InvalidQuery;
+        let error = StoreError::SizeLimit { path: "/s/x".into(), limit: Bytes::kib(10), source }.to_string();
+        assert!(error.contains("/s/x") && error.contains("10 KiB (ulimit -f)"), "{error}");
     }
 }

@@ -227,7 +227,9 @@ pub(crate) fn open(path: &Path) -> Result<Opened, StoreError> {
     }
     match open_in_place(path) {
         Ok((db, layout)) => Ok(Opened { db, layout, _copy: None, _reading: Some(reading) }),
-        Err(error) if is_in_use && !matches!(error, StoreError::Database { .. }) => {
+        Err(error)
+            if is_in_use && !matches!(error, StoreError::Database { .. } | StoreError::SizeLimit { .. }) =>
+        {
             check_header(path)?;
             Err(error)
         }

@@ -7,7 +7,7 @@ use crate::session::{self, Planned};
 use crate::{diagnose, load, terminal};
 use fathom_planner::safety::{self, Intent, Verdict};
 use fathom_planner::{NOT_BUILT, PlanNote};
-use fathom_schema::Step;
+use fathom_schema::{Case, Size, Step};
 use fathom_units::{Bytes, Nanos};
 use serde_json::json;
 
@@ -215,8 +215,37 @@ fn describe_step(number: usize, step: &Step) -> String {
             plural(stream.workers.len(), "worker"),
             stream.queue_depth
         );
+        let sizes = shares_of_sizes(&stream.workload.cases);
+        if sizes.len() > 1 {
+            let one =
+                |(size, share): &(Size, f64)| format!("{} {} %", words(*size), (share * 1e4).round() / 100.0);
+            text += &format!("         sizes: {}\n", sizes.iter().map(one).collect::<Vec<_>>().join(", "));
+        }
     }
     text
+}
+
+/// The sizes of a stream's operations with their shares of all, in the order of the job.
+fn shares_of_sizes(cases: &[Case]) -> Vec<(Size, f64)> {
+    let mut sizes: Vec<(Size, f64)> = Vec::new();
+    for case in cases {
+        match sizes.iter_mut().find(|(size, _)| *size == case.size) {
+            Some((_, share)) => *share += case.weight,
+            None => sizes.push((case.size, case.weight)),
+        }
+    }
+    sizes
+}
+
+fn words(size: Size) -> String {
+    let bytes = |bytes: u32| Bytes(u64::from(bytes));
+    match size {
+        Size::Fixed(size) => bytes(size).to_string(),
+        Size::Range { min, max, step } if step == min => format!("{} to {}", bytes(min), bytes(max)),
+        Size::Range { min, max, step } => {
+            format!("{} to {} by {}", bytes(min), bytes(max), bytes(step))
+        }
+    }
 }
 
 fn plural(count: usize, word: &str) -> String {

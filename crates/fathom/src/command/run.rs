@@ -34,9 +34,9 @@ fn try_run(args: &RunArgs) -> Result<Exit, Exit> {
     }
     output::check_apart(&outputs).map_err(|fault| fault.refuse())?;
     let notes = session::judge(&planned, &args.consent, false)?;
-    let changes = Changes::default();
+    let (changes, refusals) = Changes::telling();
     if let Some(pipe) = &args.control {
-        control::listen(pipe, changes.clone()).map_err(|reason| {
+        control::listen(pipe, changes.clone(), refusals).map_err(|reason| {
             terminal::message(&format!("error: {}", diagnose::printable(&reason)));
             Exit::Usage
         })?;

@@ -38,6 +38,25 @@ fn shares_of_a_mix_add_up_to_all() {
 }
 
 #[test]
+fn shares_of_sizes_add_up_to_all() {
+    for (sizes, says) in [
+        ("[\"4KiB 50%\", \"8KiB 40%\"]", "add up to 90 %, and have to be 100 % together"),
+        ("[\"4KiB 60%\", \"8KiB 60%\"]", "add up to 120 %"),
+        ("\"4KiB 30%\"", "add up to 30 %"),
+    ] {
+        let target = "[target.d]\nkind = \"sim\"\nsize = \"1GiB\"\n[workload.w]\n";
+        let rest = "[stream.w]\n[stage.m]\ntime = \"1s\"\n";
+        check(
+            "job.toml",
+            &format!("{target}block_size = {sizes}\n{rest}"),
+            &["job.toml:5", says, "^", "help"],
+        );
+        let mix = format!("mix = [{{ share = \"100%\", block_size = {sizes} }}]");
+        check("job.toml", &format!("{target}{mix}\n{rest}"), &["job.toml:5", says, "^", "help"]);
+    }
+}
+
+#[test]
 fn faults_of_fio_jobs_are_told_with_place_and_remedy() {
     for (text, says) in [
         ("[a]\nrw=read\nsize=1m\nbss=4k\n", &["job.fio:4", "bss=4k", "^", "did you mean"][..]),
@@ -58,6 +77,18 @@ fn faults_of_native_jobs_are_told_with_place_and_remedy() {
         ("[stream.a]\nqueue_dept = 4\n", &["job.toml:2", "queue_dept", "^", "did you mean queue_depth?"][..]),
         ("[target.t]\nkind = \"null\"\n[workload.w]\nblock_size = \"4XiB\"\n", &["job.toml:4", "4XiB", "^"]),
         ("[target.t]\nkind = \"null\"\n[workload.w]\nread = \"130%\"\n", &["job.toml:4", "130%"]),
+        (
+            "[run]\nseed = 18446744073709551616\n",
+            &["job.toml:2", "outside 64 bits", "up to 9223372036854775807", "a rate as a text", "^"],
+        ),
+        (
+            "[target.t]\nkind = \"null\"\n[workload.w]\ndistribution = \"reuse:0MiB=50%\"\n",
+            &["job.toml:4", "a cache of 0 B serves nothing", "^"],
+        ),
+        (
+            "[target.t]\nkind = \"sim\"\nsize = \"1GiB\"\nservice_time = \"constant 0s\"\n[stream.s]\ntime = \"20s\"\n",
+            &["job.toml:4", "lets no time pass", "1ns", "^"],
+        ),
         (
             "[target.t]\nkind = \"null\"\n[workload.w]\n[stream.s]\ntargets = [\"u\"]\n",
             &["job.toml:5", "\"u\""],

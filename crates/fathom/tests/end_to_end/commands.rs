@@ -284,6 +284,14 @@ fn a_plan_tells_what_would_happen_and_does_nothing() {
     }
     assert!(bench.snapshot() == before, "a plan changed something");
     assert_eq!(bench.stored(), 0);
+    bench.write(
+        "sizes.toml",
+        "[target.t]\nkind = \"null\"\n[workload.w]\nblock_size = [\"4KiB 30%\", \"8KiB\", \"16KiB..64KiB\"]\nread = \"50%\"\n\
+         [stream.s]\ntime = \"1m\"\n",
+    );
+    let plan = bench.fathom("plan sizes.toml");
+    let sizes = "sizes: 4 KiB 30 %, 8 KiB 35 %, 16 KiB to 64 KiB 35 %";
+    assert!(plan.expect(0, &[]).out.contains(sizes), "{plan:#?}");
 }
 
 #[test]
@@ -368,7 +376,8 @@ fn the_load_changes_while_it_runs() {
         std::fs::write(pipe, "rate nobody 5/s\nspeed users 7\nrate users 1k/s\n").expect("it is listened to");
     });
     let ended = bench.fathom("run job.toml --control pipe --quiet --json -");
-    let result = ended.expect(0, &["speed users 7"]).json();
+    let says = ["the line \"speed users 7\" is not", "the load was not changed: no stream \"nobody\" runs"];
+    let result = ended.expect(0, &says).json();
     writer.join().expect("it wrote");
     let steps = result["steps"].as_array().expect("steps");
     let rates = |step: &Value| -> Vec<f64> {

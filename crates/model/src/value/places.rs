@@ -130,9 +130,18 @@ fn reuse(text: &str) -> Result<Vec<(Bytes, Ratio)>, String> {
         let size = size.trim().parse::<Bytes>().map_err(|error| error.to_string())?;
         let hits = share(hits)?;
         let (smaller, fewer) = points.last().copied().unwrap_or((Bytes::ZERO, Ratio::ZERO));
-        if size <= smaller || hits < fewer || hits == Ratio::ZERO {
+        if size == Bytes::ZERO {
+            return Err("a cache of 0 B serves nothing; use a size above 0, e.g. 64MiB=50%".to_owned());
+        }
+        if hits == Ratio::ZERO {
             return Err(format!(
-                "a cache of {size} that serves {hits} does not follow one of {smaller} that serves {fewer}"
+                "a cache of {size} that serves 0% says nothing; leave it out, or use a share above 0%"
+            ));
+        }
+        if size <= smaller || hits < fewer {
+            return Err(format!(
+                "a cache of {size} that serves {hits} does not follow one of {smaller} that serves {fewer}; sizes grow, and what \
+                 they serve does not shrink"
             ));
         }
         points.push((size, hits));

@@ -170,7 +170,10 @@ fn event(input: &mut dyn BufRead) -> Result<Option<[u8; EVENT_BYTES]>, TraceErro
 
 /// Takes an event that put a request into a queue.
 fn take(event: &BlockEvent, number: u64, gatherer: &mut Gatherer<'_>) -> Result<(), TraceError> {
-    gatherer.stamp(event.time_ns);
+    if let Err(what) = gatherer.stamp(event.time_ns) {
+        gatherer.fault(&format!("event {number}"), &what);
+        return Ok(());
+    }
     let action = match event.action {
         action if action & DISCARD != 0 => Action::Trim,
         action if action & FLUSH != 0 => Action::Sync,

@@ -55,7 +55,11 @@ fn read_line(
     if version == Version::Three {
         let Some(stamp) = fields.next() else { return Ok(Ok(())) };
         match stamp.parse::<u64>() {
-            Ok(micros) => gatherer.stamp(micros.saturating_mul(1000)),
+            Ok(micros) => {
+                if let Err(what) = gatherer.stamp(micros.saturating_mul(1000)) {
+                    return Ok(Err(what));
+                }
+            }
             Err(_) => return Ok(Err(format!("\"{}\" is no time in microseconds", short(stamp)))),
         }
     }
@@ -75,10 +79,7 @@ fn read_line(
             // fio's manual says microseconds since the wait before; fio itself (3.33) waits until so many milliseconds
             // after its start.
             return Ok(match fields.next().and_then(|word| word.parse::<u64>().ok()) {
-                Some(millis) => {
-                    gatherer.wait_until(millis.saturating_mul(1_000_000));
-                    Ok(())
-                }
+                Some(millis) => gatherer.wait_until(millis.saturating_mul(1_000_000)),
                 None => Err("wait without a time".to_owned()),
             });
         }

@@ -75,6 +75,16 @@ fn version_3_says_when() {
 }
 
 #[test]
+fn times_that_nobody_lives_to_see_are_told() {
+    let three = "fio version 3 iolog\n0 a add\n5 a read 0 1\n18446744073709551615 a read 1 1\n7 a read 2 1\n9 a read 3 1\n";
+    let says = "line 4: its time is 213503 days after the start, and has to be at most 366; correct or split the trace";
+    check(three, &rule(), &["R0@0+1 5us", "R0@2+1 5us", "R0@3+1 7us"], &[says]);
+    let two = "fio version 2 iolog\na add\na open\na read 0 1\na wait 18446744073709551615 0\na read 1 1\n";
+    let says = "line 5: its time is 213503 days after the start, and has to be at most 366; correct or split the trace";
+    check(two, &rule(), &["R0@0+1", "R0@1+1"], &[says]);
+}
+
+#[test]
 fn version_2_waits() {
     let text = "fio version 2 iolog\na add\na open\na read 0 10\na wait 300 0\na write 10 10\na wait 200 0\na sync 0 0\n";
     check(text, &rule(), &["R0@0+10", "W0@10+10 300000us", "S0 300000us"], &[]);

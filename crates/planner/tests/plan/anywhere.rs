@@ -96,3 +96,42 @@ fn a_trace_is_judged_without_being_read() {
     check(&traced("engine = \"filestat\""), &["stream.trace-and-option"]);
     check(&(job("", "", "trace_skip = \"sync\"")), &["stream.no-trace"]);
 }
+
+/// Nothing passes in a time that is made of what operations take if they take none, and one that takes ages is waited for.
+#[test]
+fn simulated_devices_that_no_run_gets_to_the_end_of() {
+    let sim = |rest: &str| {
+        format!(
+            "[target.t]\nkind = \"sim\"\nsize = \"1GiB\"\n{rest}\n[workload.w]\n[stream.s]\n[stage.a]\ntime = \"20s\"\n"
+        )
+    };
+    for (rest, expect) in [
+        ("service_time = \"constant 1ns\"", None),
+        ("service_time = \"uniform 0s..1us\"", None),
+        ("stalls = [\"1s for 1h\"]\nplaces = [\"0B..1MiB takes 1h\"]", None),
+        ("service_time = \"constant 0s\"", Some("target.simulated-time")),
+        ("service_time = \"exponential 0s\"", Some("target.simulated-time")),
+        ("service_time = \"uniform 0s..0s\"", Some("target.simulated-time")),
+        ("service_time = \"constant 61min\"", Some("target.simulated-time")),
+        ("places = [\"0B..1MiB takes 0s\"]", Some("target.simulated-time")),
+        ("places = [\"0B..1MiB takes 1000000h\"]", Some("target.simulated-time")),
+        ("places = [\"1GiB..2GiB fails\"]", Some("target.place-past-end")),
+        ("stalls = [\"1s for 1000000h\"]", Some("target.simulated-time")),
+        ("stalls = [\"10s for 0s\"]", Some("target.stall")),
+        ("path = \"/dev/sda\"", Some("plan.no-effect")),
+        ("directory = \"/tmp\"", Some("plan.no-effect")),
+        ("files = 3", Some("plan.no-effect")),
+    ] {
+        check(&sim(rest), expect.as_slice());
+    }
+    let flow = sim("").replace("[stream.s]", "[stream.s]\nflow = 1");
+    check(&flow, &["plan.no-effect"]);
+    check(&flow.replace("\"sim\"", "\"null\""), &[]);
+}
+
+/// They have nothing to do with what else is wrong.
+#[test]
+fn bounds_that_cannot_be_read_are_told_with_all_else() {
+    let run = "[run]\nthresholds = [\"p99<\"]\nabort_when = [\"iops>>5\"]\ninterval = \"1ms\"\n";
+    check(&(run.to_owned() + &job("", "", "")), &["job.interval", "plan.thresholds", "plan.abort-when"]);
+}
