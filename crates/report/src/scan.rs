@@ -32,8 +32,7 @@ pub fn sentence(scan: &Scan) -> String {
     if zones.is_empty() {
         return "No zone was read.".to_owned();
     }
-    // How long a read takes to fail is no speed.
-    let whole = || zones.iter().filter(|zone| zone.errors == 0 && zone.bytes_per_s > 0.0);
+    let read = || zones.iter().filter(|zone| zone.bytes_per_s > 0.0);
     let mean = average(zones.iter());
     let left_out: u64 = skipped.iter().map(|area| area.length).sum();
     let lost: u64 = unreadable.iter().map(|(area, _)| area.length).sum();
@@ -84,7 +83,7 @@ pub fn sentence(scan: &Scan) -> String {
     let all = if question.sample_bytes.is_some() { "samples of it" } else { "all of it" };
     let ended = if *is_complete { "" } else { "Ended before it was through. " };
     let by = |a: &&Zone, b: &&Zone| a.bytes_per_s.total_cmp(&b.bytes_per_s);
-    let speed = match (whole().min_by(by), whole().max_by(by)) {
+    let speed = match (read().min_by(by), read().max_by(by)) {
         (Some(least), Some(most)) => format!(
             "Reads {} on average, {} to {} by place",
             BytesPerSec(mean),
