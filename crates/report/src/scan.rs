@@ -90,7 +90,7 @@ pub fn sentence(scan: &Scan) -> String {
             BytesPerSec(least.bytes_per_s),
             BytesPerSec(most.bytes_per_s)
         ),
-        _ => "Reads no zone without errors".to_owned(),
+        _ => "Reads nothing without errors".to_owned(),
     };
     let accessed = access.as_ref().filter(|access| !access.reads.is_empty());
     let accessed = accessed.map_or_else(String::new, |access| {
@@ -99,12 +99,13 @@ pub fn sentence(scan: &Scan) -> String {
     format!("{ended}{speed}: {faults} ({all}).{accessed}")
 }
 
-/// Bytes per second over several zones: each counts for the time that it takes, as reading them one after another does. How
-/// long a read takes to fail is no speed.
+/// Bytes per second over several zones: each counts for the time that it takes, as reading them one after another does. Of one
+/// with errors that is what was read of it: without it a defect would make a device faster.
 fn average<'a>(zones: impl Iterator<Item = &'a Zone>) -> f64 {
-    let whole = zones.filter(|zone| zone.errors == 0 && zone.bytes_per_s > 0.0);
-    let (bytes, time) = whole.fold((0.0, 0.0), |(bytes, time), zone| {
-        let length = zone.area.length as f64;
+    let read = zones.filter(|zone| zone.bytes_per_s > 0.0);
+    let (bytes, time) = read.fold((0.0, 0.0), |(bytes, time), zone| {
+        let share = zone.reads() / (zone.reads() + zone.errors as f64).max(1.0);
+        let length = zone.area.length as f64 * share;
         (bytes + length, time + length / zone.bytes_per_s)
     });
     if time > 0.0 { bytes / time } else { 0.0 }
@@ -328,13 +329,14 @@ fn profile(zones: &[Zone]) -> Table {
     let each = zones.len().div_ceil(ROWS_MAX).max(1);
     let row = |group: &[Zone]| {
         let length: u64 = group.iter().map(|zone| zone.area.length).sum();
-        let of = |figure: fn(&Zone) -> f64| group.iter().map(figure).sum::<f64>() / group.len() as f64;
+        let reads: f64 = group.iter().map(Zone::reads).sum();
+        let mean_s = group.iter().map(|zone| zone.mean_s * zone.reads()).sum::<f64>() / reads.max(1.0);
         let errors: u64 = group.iter().map(|zone| zone.errors).sum();
         vec![
             Bytes(group[0].area.start).approximate(),
             Bytes(length).approximate(),
             BytesPerSec(average(group.iter())).to_string(),
-            seconds(of(|zone| zone.mean_s)),
+            seconds(mean_s),
             seconds(group.iter().map(|zone| zone.max_s).fold(0.0, f64::max)),
             if errors > 0 { errors.to_string() } else { String::new() },
             match (errors, group.iter().any(|zone| zone.is_slow)) {

@@ -167,7 +167,11 @@ fn little(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: 
     } else {
         (beyond, format!("the queue depth {depth}"))
     };
-    if ratio > LITTLE_MAX + beyond {
+    // With a number of operations a window ends when the last of them has, and not what a ramp left in flight.
+    let ends_with_the_last = matches!(stream.limits.time, TimeLimit::Nanoseconds(time) if measured.window() < Nanos(time))
+        || stream.limits.time == TimeLimit::Unbounded;
+    let certain = if ends_with_the_last { measured.little_ratio_least().unwrap_or(ratio) } else { ratio };
+    if certain > LITTLE_MAX + beyond {
         found.weighed(
             ratio,
             "little.accounting",
