@@ -416,3 +416,44 @@ fn places(scan: &Scan) -> Table {
     let remark = (rows.len() == PLACES_MAX).then_some("there may be more: JSON has all");
     Table { columns, rows, remark }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_schema::ScanQuestion;
+
+    /// A slow zone counts though one of its blocks cannot be read: the device is no faster for it.
+    #[test]
+    fn a_zone_with_an_unreadable_block_stays_in_the_average() {
+        let zone = |start: u64, rate: f64, errors: u64| Zone {
+            area: Area { start: start << 20, length: 64 << 20 },
+            bytes_per_s: rate,
+            mean_s: 1_048_576.0 / rate,
+            max_s: 0.01,
+            errors,
+            classes: vec![64 - errors],
+            is_slow: false,
+            was_slow: false,
+        };
+        let of = |errors: u64| Scan {
+            question: ScanQuestion::of("sim:", Bytes(192 << 20)),
+            zones: vec![zone(0, 5e9, 0), zone(64, 3e8, errors), zone(128, 5e9, 0)],
+            unreadable: Vec::new(),
+            errors_once: Vec::new(),
+            slow: Vec::new(),
+            slow_once: Vec::new(),
+            slow_unproven: Vec::new(),
+            skipped: Vec::new(),
+            is_complete: true,
+            access: None,
+            burst: None,
+        };
+        assert!(sentence(&of(0)).starts_with("Reads 804 MB/s on average, 300 MB/s to 5.00 GB/s by place"));
+        let broken = sentence(&of(1));
+        assert!(broken.starts_with("Reads 812 MB/s on average, 300 MB/s to 5.00 GB/s by place"), "{broken}");
+        // A row of several zones: what it says of bandwidth and of the mean belongs together.
+        let many: Vec<Zone> = (0..64).map(|at| zone(at * 64, if at % 2 == 0 { 5e9 } else { 3e8 }, at % 2)).collect();
+        let row = &profile(&many).rows[0];
+        assert_eq!((row[2].as_str(), row[3].as_str()), ("570 MB/s", "1.84 ms"), "{row:?}");
+    }
+}

@@ -301,7 +301,9 @@ fn made_up_for(seconds: u64, stalls: &[(u64, u64)]) -> Vec<String> {
         let done = if is_stalled { 0 } else { waiting.min(400) };
         waiting -= done;
         counts[usize::try_from(tenth / 10).unwrap()] += done;
-        ends.extend(stalls.iter().filter(|(at, length)| at + length == tenth).map(|(_, length)| (tenth, *length)));
+        ends.extend(
+            stalls.iter().filter(|(at, length)| at + length == tenth).map(|(_, length)| (tenth, *length)),
+        );
     }
     let mut record = counted(&counts, true);
     for (tenth, length) in ends {
@@ -313,21 +315,37 @@ fn made_up_for(seconds: u64, stalls: &[(u64, u64)]) -> Vec<String> {
 
 #[test]
 fn stalls_at_a_rate_are_as_long_as_what_waited_for_them() {
-    let regular = |first: u64, length: u64| -> Vec<(u64, u64)> {
-        (0..11).map(|k| (first + k * 100, length)).collect()
-    };
+    let regular =
+        |first: u64, length: u64| -> Vec<(u64, u64)> { (0..11).map(|k| (first + k * 100, length)).collect() };
     for (first, length, expect) in [
-        (50, 30, "stalls of about 3.00 s every 10.0 s, an operation took up to 3.00 s then: 11 times from 5 s to 105 s"),
-        (55, 30, "stalls of about 3.00 s every 10.0 s, an operation took up to 3.00 s then: 11 times from 5.5 s to 105.5 s"),
-        (50, 14, "stalls of about 1.40 s every 10.0 s, an operation took up to 1.40 s then: 11 times from 5 s to 105 s"),
+        (
+            50,
+            30,
+            "stalls of about 3.00 s every 10.0 s, an operation took up to 3.00 s then: 11 times from 5 s to 105 s",
+        ),
+        (
+            55,
+            30,
+            "stalls of about 3.00 s every 10.0 s, an operation took up to 3.00 s then: 11 times from 5.5 s to 105.5 s",
+        ),
+        (
+            50,
+            14,
+            "stalls of about 1.40 s every 10.0 s, an operation took up to 1.40 s then: 11 times from 5 s to 105 s",
+        ),
     ] {
         let told = made_up_for(120, &regular(first, length));
-        let told: Vec<String> = told.iter().map(|one| one.replace("3.01 s", "3.00 s").replace("1.41 s", "1.40 s")).collect();
+        let told: Vec<String> =
+            told.iter().map(|one| one.replace("3.01 s", "3.00 s").replace("1.41 s", "1.40 s")).collect();
         assert_eq!(told, [format!("behaviour.stalls: {expect}")]);
     }
     let once = made_up_for(60, &[(50, 14)]);
     assert_eq!(once.len(), 1, "{once:?}");
-    assert!(once[0].contains("once for about 1.40 s, at 5 s") || once[0].contains("once for about 1.41 s, at 5 s"), "{once:?}");
+    assert!(
+        once[0].contains("once for about 1.40 s, at 5 s")
+            || once[0].contains("once for about 1.41 s, at 5 s"),
+        "{once:?}"
+    );
 }
 
 #[test]
