@@ -556,7 +556,7 @@ mod tests {
         let found = scan(&all).expect("it is a scan");
         let rate = found.zones[0].bytes_per_s;
         assert!((rate / (1024.0 * 1_048_576.0 / 1.024) - 1.0).abs() < 0.05, "{rate}");
-        assert_eq!((found.zones[0].reads() as u64, found.zones[0].errors), (4, 1));
+        assert!((found.zones[0].reads() - 4.0).abs() < 1e-9 && found.zones[0].errors == 1);
     }
 
     #[test]

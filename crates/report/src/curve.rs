@@ -566,7 +566,7 @@ mod tests {
             limit.quantile = Some(q);
         }
         let names: Vec<String> = figures(&found).into_iter().map(|(name, _)| name).collect();
-        for expect in ["p50 latency 1.00 us", "p99.95 latency 1.00 us", "p99.99 latency 1.00 us"] {
+        for expect in ["p50 latency 1.00 µs", "p99.95 latency 1.00 µs", "p99.99 latency 1.00 µs"] {
             assert!(names.iter().any(|name| name == expect), "{names:?}");
         }
     }

@@ -119,16 +119,9 @@ pub(super) fn curve(
     };
     let crossed = |figure: &dyn Fn(&Figures) -> Option<Crossing>| {
         let bounds = figure(&found).and_then(|at| at.unmeasured);
-        let wider = |estimate: Estimate, of: fn((f64, f64)) -> f64| {
-            let Some(bounds) = bounds else { return estimate };
-            let (low, high) = (of(bounds[0]), of(bounds[1]));
-            let (least, most) = estimate.interval.unwrap_or((low, high));
-            Estimate { interval: Some((least.min(low), most.max(high))), ..estimate }
-        };
-        (
-            estimate(&|found| figure(found).map(|at| at.n)).map(|n| wider(n, |at| at.0)),
-            estimate(&|found| figure(found).map(|at| at.x)).map(|x| wider(x, |at| at.1)),
-        )
+        let n = estimate(&|found| figure(found).map(|at| at.n));
+        let x = estimate(&|found| figure(found).map(|at| at.x));
+        (n.map(|n| widened(n, bounds, |at| at.0)), x.map(|x| widened(x, bounds, |at| at.1)))
     };
     let (knee, doubled) = crossed(&|found| found.doubled);
     let is_kept_waiting = |row: &Row| {
@@ -171,18 +164,7 @@ pub(super) fn curve(
             .collect(),
         remarks: unmeasured(&found, limits),
     };
-    let carried = groups
-        .iter()
-        .filter(|group| {
-            let is_of_it = |(asked, _): &(f64, LoadPoint)| same(*asked, group[0].asked);
-            offered
-                .iter()
-                .zip(&states)
-                .filter(|(one, _)| is_of_it(one))
-                .all(|(_, state)| *state == State::Met)
-        })
-        .map(|group| group[0].asked)
-        .reduce(f64::max);
+    let carried = carried(&groups, &offered, &states);
     let alone_s = estimate(&|found| found.alone_s)
         .unwrap_or(Estimate { value: means.first().map_or(0.0, |row| row.mean_s), interval: None });
     let rates = Rates {
@@ -200,6 +182,26 @@ pub(super) fn curve(
     let points =
         steps.iter().zip(&rates.asked).map(|(step, &asked)| Point { n: held(asked), x: step.rate }).collect();
     Some(Curve { answers, points, steps, rates: Some(rates) })
+}
+
+/// An estimate whose interval reaches from the one end to the other of what was not measured, where there is such.
+fn widened(found: Estimate, bounds: Option<[(f64, f64); 2]>, of: fn((f64, f64)) -> f64) -> Estimate {
+    let Some(bounds) = bounds else { return found };
+    let (low, high) = (of(bounds[0]), of(bounds[1]));
+    let (least, most) = found.interval.unwrap_or((low, high));
+    Estimate { interval: Some((least.min(low), most.max(high))), ..found }
+}
+
+/// The highest rate of which every measurement was met.
+fn carried(groups: &[&[Row]], offered: &[(f64, LoadPoint)], states: &[State]) -> Option<f64> {
+    let is_met = |asked: f64| {
+        offered
+            .iter()
+            .zip(states)
+            .filter(|((one, _), _)| same(*one, asked))
+            .all(|(_, state)| *state == State::Met)
+    };
+    groups.iter().map(|group| group[0].asked).filter(|asked| is_met(*asked)).reduce(f64::max)
 }
 
 /// What to say of answers that lie between two rates with nothing between them.

@@ -189,9 +189,8 @@ fn read(args: &FitArgs) -> Result<Measured, String> {
     };
     let others = |at: &usize| ![Some(load), Some(throughput), latency_at].contains(&Some(*at));
     let others: Vec<String> = (0..table.width()).filter(others).map(|at| table.title(at)).collect();
-    let ignored = (args.columns.is_empty() && !others.is_empty()).then(|| {
-        format!("not used: {}; a mean latency is taken in with --columns N,X,R", others.join(", "))
-    });
+    let ignored = (args.columns.is_empty() && !others.is_empty())
+        .then(|| format!("not used: {}; a mean latency is taken in with --columns N,X,R", others.join(", ")));
     Ok(Measured { table, points, latency, bandwidth, ignored })
 }
 

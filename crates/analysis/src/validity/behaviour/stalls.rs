@@ -178,7 +178,7 @@ fn instant(seconds: f64) -> Nanos {
 
 /// Seconds to a tenth, which is nearer than intervals mostly tell.
 fn tenths(seconds: f64) -> String {
-    format!("{:.1}", seconds).trim_end_matches(".0").to_owned()
+    format!("{seconds:.1}").trim_end_matches(".0").to_owned()
 }
 
 /// Whether all of the load waits for what went before. Else what was missed in a stall is made up for behind it, so that
@@ -240,11 +240,11 @@ fn single(
                 let lost_s: f64 = seconds[from..to].iter().map(lost).sum();
                 // It may end within an interval that makes up for it, and begin in one that others made up for.
                 let reaches = lost_s + seconds[from].length + seconds[to - 1].length;
-                let (began_s, length_s) = match is_closed {
-                    false if slowest_s > lost_s && slowest_s <= reaches => {
-                        (began_s(&seconds[from], usual), slowest_s)
-                    }
-                    _ => (seconds[from].start.as_secs_f64(), lost_s),
+                let is_made_up_for = !is_closed && slowest_s > lost_s && slowest_s <= reaches;
+                let (began_s, length_s) = if is_made_up_for {
+                    (began_s(&seconds[from], usual), slowest_s)
+                } else {
+                    (seconds[from].start.as_secs_f64(), lost_s)
                 };
                 stalls.push(Stall { from, to, lost_s, slowest_s, began_s, length_s, missing: from..to });
             }

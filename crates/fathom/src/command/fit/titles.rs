@@ -43,7 +43,11 @@ pub(super) fn counts(title: &str) -> Option<Counts> {
         itself.or_else(|| scaled('k', 1e3)).or_else(|| scaled('m', 1e6)).or_else(|| scaled('g', 1e9))
     });
     let is_of_bytes = |word: &String| {
-        let unit = word.trim_end_matches("ps").trim_end_matches('s').trim_end_matches("ytes").trim_end_matches("yte");
+        let unit = word
+            .trim_end_matches("ps")
+            .trim_end_matches('s')
+            .trim_end_matches("ytes")
+            .trim_end_matches("yte");
         BANDWIDTH.contains(&word.as_str())
             || matches!(unit, "kb" | "mb" | "gb" | "tb" | "kib" | "mib" | "gib" | "tib")
     };
@@ -61,7 +65,7 @@ pub(super) fn counts(title: &str) -> Option<Counts> {
 pub(super) fn is_no_mean(title: &str) -> bool {
     words(title).iter().any(|word| {
         let digits = |rest: &str| rest.len() >= DIGITS_MIN && rest.bytes().all(|byte| byte.is_ascii_digit());
-        let glued = |name: &&str| word.strip_prefix(**name).is_some_and(|rest| digits(rest));
+        let glued = |name: &&str| word.strip_prefix(*name).is_some_and(|rest| digits(rest));
         NO_MEAN.contains(&word.as_str())
             || ["p", "lat", "clat", "latp"].iter().any(|name| glued(&name))
             || word.strip_suffix("th").is_some_and(digits)
@@ -90,10 +94,22 @@ mod tests {
     fn titles_say_what_a_throughput_counts() {
         for (expect, titles) in [
             (None, &["x", "io depth", "us per op", "throughput", "rate", "b", "column 2"][..]),
-            (Some(Counts::Operations(1.0)), &["iops", "IOPS", "ops/s", "tps", "iops 4KiB", "IOPS (m)", "IO/s", "IO/sec"]),
+            (
+                Some(Counts::Operations(1.0)),
+                &["iops", "IOPS", "ops/s", "tps", "iops 4KiB", "IOPS (m)", "IO/s", "IO/sec"],
+            ),
             (
                 Some(Counts::Operations(1e3)),
-                &["kiops", "KIOPS", "IOPS (k)", "iops_k", "Kops/s", "kIO/s", "iops (thousands)", "rate (thousands)"],
+                &[
+                    "kiops",
+                    "KIOPS",
+                    "IOPS (k)",
+                    "iops_k",
+                    "Kops/s",
+                    "kIO/s",
+                    "iops (thousands)",
+                    "rate (thousands)",
+                ],
             ),
             (Some(Counts::Operations(1e6)), &["Miops", "Mops/s", "IOPS (M)", "million iops"]),
             (
@@ -109,7 +125,9 @@ mod tests {
 
     #[test]
     fn titles_say_whether_a_latency_is_a_mean() {
-        for title in ["p99_ms", "p95", "p99.9 (us)", "max", "max_lat_us", "lat_max", "99th", "lat99_us", "median"] {
+        for title in
+            ["p99_ms", "p95", "p99.9 (us)", "max", "max_lat_us", "lat_max", "99th", "lat99_us", "median"]
+        {
             assert!(is_no_mean(title), "{title}");
         }
         for title in ["lat_ms", "mean", "avg (us)", "latency", "response_s", "r", "p", "ms"] {
