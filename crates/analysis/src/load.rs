@@ -83,7 +83,8 @@ impl LoadPoint {
             added().filter_map(|(index, totals)| last_due(step.streams.get(index)?, totals)).max();
         let due_s = due_until.map_or(seconds, |until| until.since(start).as_secs_f64());
         Some(Self {
-            held: tally.in_flight_ns / 1e9 / seconds,
+            // What a ramp left in flight may have been so beyond the end.
+            held: (tally.in_flight_ns / 1e9 / seconds).min(slots(step)),
             rate: all.operations as f64 / seconds,
             mean_s: response.moments.mean_ns() / 1e9,
             response,

@@ -21,6 +21,9 @@ pub struct Measured {
     pub workers: Vec<WorkerTotals>,
     /// Queue slots integrated over the time their workers measured, in slot-nanoseconds.
     pub slot_ns: f64,
+    /// Operations in flight integrated over the time their workers measured, and no more than there were slots for: those of a
+    /// ramp that were still in flight when the last that counts had completed are beyond it.
+    pub held_ns: f64,
     /// Whether a rate sets the load, and not the queue.
     pub is_open: bool,
     /// True when the step never finished: figures are sums over its intervals, up to `end`.
@@ -36,7 +39,7 @@ impl Measured {
     /// Mean queue depth held over all workers together.
     pub fn depth_held(&self) -> f64 {
         let window = self.window().0;
-        if window == 0 { 0.0 } else { self.tally.in_flight_ns / window as f64 }
+        if window == 0 { 0.0 } else { self.held_ns / window as f64 }
     }
 
     /// Operations that were to be in flight, over all workers: those asked for, or as many as were found to keep a latency.
@@ -68,13 +71,21 @@ impl Measured {
     /// the time. At a rate it is the mean number in flight, integrated over time apart from the service times: 1 when both
     /// were counted right. Operations that failed are in both, with the time that they took. Those that began within the window
     /// and ended after it are in both until they ended, those that began before it in neither. `None` where nothing
-    /// was in flight. Worked value: 10,000 operations of 0.9 ms in 1 s are 9 s; on 10 slots that is 0.9, and at a rate, with 9
+    /// was in flight, and where most of what was had begun before: so few operations say nothing. Worked value: 10,000 operations of 0.9 ms in 1 s are 9 s; on 10 slots that is 0.9, and at a rate, with 9
     /// in flight on average, 1.
     pub fn little_ratio(&self) -> Option<f64> {
         let took_ns = self.service_ns() + self.tally.failed_ns;
-        let in_flight_ns =
-            self.tally.outside_ns + if self.is_open { self.tally.in_flight_ns } else { self.slot_ns };
-        (in_flight_ns > 0.0 && took_ns > 0.0).then(|| took_ns / in_flight_ns)
+        let all_ns = if self.is_open { self.tally.in_flight_ns } else { self.slot_ns };
+        let in_flight_ns = self.tally.outside_ns + all_ns;
+        (in_flight_ns > all_ns * OWN_SHARE_MIN && took_ns > 0.0).then(|| took_ns / in_flight_ns)
+    }
+
+    /// The least that Little's ratio may be where the window ended with its last operation: of those that had begun before it, how
+    /// long they were in flight after its end is not known.
+    pub fn little_ratio_least(&self) -> Option<f64> {
+        let all_ns = if self.is_open { self.tally.in_flight_ns } else { self.slot_ns };
+        let in_flight_ns = self.tally.outside_ns.max(0.0) + all_ns;
+        self.little_ratio().map(|_| (self.service_ns() + self.tally.failed_ns) / in_flight_ns)
     }
 
     /// Arrivals that had come due at the end and were not issued, and for how long the oldest of them had waited.
@@ -98,6 +109,9 @@ impl Measured {
             .fold(0.0, f64::max)
     }
 }
+
+/// Share of what was in flight in a window that has to have begun in it for Little's ratio to be of it.
+const OWN_SHARE_MIN: f64 = 0.5;
 
 /// Operations that count in IOPS: all but synchronising ones.
 pub fn operations(tally: &StreamTally) -> u64 {
@@ -217,12 +231,14 @@ fn backlogs(step: &StepRecord) -> Vec<u64> {
 /// `backlog`: the most that waited in an interval.
 fn from_workers(stream: &Stream, workers: Vec<WorkerTotals>, backlog: u64) -> Measured {
     let mut tally = StreamTally::default();
-    let mut slot_ns = 0.0;
+    let (mut slot_ns, mut held_ns) = (0.0, 0.0);
     for worker in &workers {
         merge_tally(&mut tally, &worker.tally);
         // Where a latency was to be kept, the queue was to be as deep as was found to keep it.
         let depth = worker.depth.map_or(stream.queue_depth, |found| found.depth);
-        slot_ns += worker.end.since(worker.start).0 as f64 * f64::from(depth);
+        let window_ns = worker.end.since(worker.start).0 as f64;
+        slot_ns += window_ns * f64::from(depth);
+        held_ns += worker.tally.in_flight_ns.min(window_ns * f64::from(stream.queue_depth.max(depth)));
     }
     // The most of each added up is no less; what is left at the end waited at once.
     let most: u64 = workers.iter().map(|worker| worker.tally.backlog_max.max(worker.waiting)).sum();
@@ -231,7 +247,7 @@ fn from_workers(stream: &Stream, workers: Vec<WorkerTotals>, backlog: u64) -> Me
     tally.backlog_max = known.max(tally.backlog_max).max(left);
     let start = workers.iter().map(|worker| worker.start).min().unwrap_or_default();
     let end = workers.iter().map(|worker| worker.end).max().unwrap_or_default();
-    Measured { tally, start, end, workers, slot_ns, is_open: is_open(stream), partial: false }
+    Measured { tally, start, end, workers, slot_ns, held_ns, is_open: is_open(stream), partial: false }
 }
 
 fn from_intervals(stream: &Stream, intervals: &[&Interval]) -> Measured {
@@ -247,7 +263,9 @@ fn from_intervals(stream: &Stream, intervals: &[&Interval]) -> Measured {
     let end = end.min(start.after(Nanos(covered_ns)));
     let slots = stream.workers.len() as f64 * f64::from(stream.queue_depth);
     let slot_ns = covered_ns as f64 * slots;
-    Measured { tally, start, end, workers: Vec::new(), slot_ns, is_open: is_open(stream), partial: true }
+    let held_ns = tally.in_flight_ns.min(slot_ns);
+    let workers = Vec::new();
+    Measured { tally, start, end, workers, slot_ns, held_ns, is_open: is_open(stream), partial: true }
 }
 
 #[cfg(test)]
@@ -266,6 +284,36 @@ mod tests {
         assert_eq!((whole.partial, killed.partial), (false, true));
         let (left, right) = (whole.little_ratio().unwrap(), killed.little_ratio().unwrap());
         assert!((left - right).abs() < 1e-9, "{left} {right}");
+    }
+
+    /// Eight operations of a ramp were in flight when the one that counts went out, and long after it was done.
+    #[test]
+    fn what_a_ramp_left_in_flight_is_not_of_a_window_of_one_operation() {
+        let shape = StreamShape {
+            queue_depth: 8,
+            rates: vec![(OperationKind::Read, 1)],
+            seconds: 1,
+            ..StreamShape::default()
+        };
+        let mut one = record(&[shape]);
+        let step = &mut one.steps[0];
+        step.intervals.clear();
+        let worker = &mut step.finished.as_mut().unwrap().streams[0].workers[0];
+        worker.end = worker.start.after(Nanos::micros(1100));
+        worker.tally.kinds[0].service.moments.sum_ns = 1.02e6;
+        (worker.tally.in_flight_ns, worker.tally.outside_ns) = (9.8e6, -8.77e6);
+        let found = &measured(step)[0];
+        assert!((found.depth_held() - 8.0).abs() < 1e-9, "{}", found.depth_held());
+        assert_eq!(found.little_ratio(), None);
+        assert!(found.held_ns < found.tally.in_flight_ns);
+        // Fewer of them leave a ratio, which says nothing against the clock.
+        let worker = &mut step.finished.as_mut().unwrap().streams[0].workers[0];
+        (worker.tally.kinds[0].service.moments.sum_ns, worker.tally.outside_ns) = (5e6, -4e6);
+        let found = &measured(step)[0];
+        assert!(found.little_ratio().is_some_and(|ratio| ratio > 1.0));
+        assert!(found.little_ratio_least().is_some_and(|ratio| ratio < 1.0));
+        let invalid = crate::validity::findings(&one).into_iter().find(|one| one.id == "little.accounting");
+        assert_eq!(invalid, None);
     }
 
     /// Streams hand their seconds over one after another: what only some have of the last is in no figure.

@@ -5,7 +5,7 @@ mod slow;
 
 pub use slow::slow_zones;
 
-use crate::load::{LoadPoint, operations_for};
+use crate::load::{LoadPoint, operations_for, slots};
 use fathom_metrics::{Latency, bucket_bounds};
 use fathom_schema::{LatencyTally, Question, Record, ScanQuestion, Step, StepRecord, Stop};
 
@@ -115,7 +115,7 @@ pub(crate) fn is_aside(step: &Step) -> bool {
 pub struct Zone {
     /// What of the target was read.
     pub area: Area,
-    /// Bytes per second.
+    /// Bytes per second, without the time that reads took to fail.
     pub bytes_per_s: f64,
     /// Mean latency of a read, seconds.
     pub mean_s: f64,
@@ -132,6 +132,11 @@ pub struct Zone {
 }
 
 impl Zone {
+    /// Reads that did not fail.
+    pub fn reads(&self) -> f64 {
+        self.classes.iter().sum::<u64>() as f64
+    }
+
     /// The worst class that any of its reads is in; `None` where none was read without an error.
     pub fn worst(&self) -> Option<usize> {
         self.classes.iter().rposition(|reads| *reads > 0)
@@ -414,7 +419,7 @@ fn zone(look: &Look, point: Option<&LoadPoint>, step: &StepRecord, limits: &[u64
     let counted = counted.map(|singles| &singles.classes).filter(|classes| classes.len() == limits.len() + 1);
     Zone {
         area: look.area,
-        bytes_per_s: point.map_or(0.0, |point| point.bytes_per_s),
+        bytes_per_s: point.map_or(0.0, |point| point.bytes_per_s * without_failing(point, step)),
         mean_s: point.map_or(0.0, |point| point.mean_s),
         max_s: look.max_s,
         errors: look.errors,
@@ -426,6 +431,16 @@ fn zone(look: &Look, point: Option<&LoadPoint>, step: &StepRecord, limits: &[u64
         is_slow: false,
         was_slow: false,
     }
+}
+
+/// How many times as fast a step was without the time that its reads took to fail.
+fn without_failing(point: &LoadPoint, step: &StepRecord) -> f64 {
+    let workers =
+        step.finished.iter().flat_map(|finished| &finished.streams).flat_map(|stream| &stream.workers);
+    let failed_s: f64 = workers.map(|worker| worker.tally.failed_ns / 1e9).sum();
+    let all_s = point.response.moments.count as f64 / point.rate;
+    let read_s = all_s - failed_s / slots(&step.started.step).max(1.0);
+    if read_s > 0.0 && read_s < all_s { all_s / read_s } else { 1.0 }
 }
 
 /// Reads by class in records of before they were counted one by one: to the width of a bucket (0.8 %).
@@ -525,6 +540,23 @@ mod tests {
         // One that was not read again was slow once, and is told as that.
         let found = scan(&record(4 << 20, 3, &parts[..2])).expect("it is a scan");
         assert_eq!((found.slow.len(), found.slow_unproven.len()), (1, 1));
+    }
+
+    /// 1 MiB in 200 us each, and one that takes half a second to fail: the zone is as fast as what was read of it.
+    #[test]
+    fn the_time_that_a_read_takes_to_fail_is_no_speed() {
+        let zone = Area { start: 0, length: 5 << 20 };
+        let mut all = record(5 << 20, 3, &[(Part::Zone(0), zone, &[1, 1, 1, 1], 1)]);
+        let step = &mut all.steps[0];
+        step.started.step.streams[0].queue_depth = 1;
+        let worker = &mut step.finished.as_mut().unwrap().streams[0].workers[0];
+        worker.end = worker.start.after(Nanos::millis(504));
+        worker.tally.kinds[0].bytes = 4 << 20;
+        worker.tally.failed_ns = 5e8;
+        let found = scan(&all).expect("it is a scan");
+        let rate = found.zones[0].bytes_per_s;
+        assert!((rate / (1024.0 * 1_048_576.0 / 1.024) - 1.0).abs() < 0.05, "{rate}");
+        assert!((found.zones[0].reads() - 4.0).abs() < 1e-9 && found.zones[0].errors == 1);
     }
 
     #[test]

@@ -65,9 +65,16 @@ pub(crate) fn document(answers: &Answers, points: &[Point]) -> Value {
 }
 
 /// [`document`] of a table as text, with the unit that its latencies were taken in.
-pub(crate) fn json(answers: &Answers, points: &[Point], latency_unit: Option<&str>) -> String {
+pub(crate) fn json(
+    answers: &Answers,
+    points: &[Point],
+    latency_unit: Option<&str>,
+    bandwidth: Option<&str>,
+) -> String {
     let mut document = document(answers, points);
+    document["sentence"] = json!(of_bytes(sentence(answers), bandwidth));
     document["latency_unit"] = json!(latency_unit);
+    document["throughput_unit"] = json!(bandwidth);
     serde_json::to_string_pretty(&document).expect("it has only string keys") + "\n"
 }
 
@@ -115,9 +122,21 @@ fn model(fit: &Fit) -> Value {
     })
 }
 
-/// The page for people; `latency_unit` is what the latencies of the table were taken in, where it has any.
-pub(crate) fn text(name: &str, answers: &Answers, points: &[Point], latency_unit: Option<&str>) -> String {
-    let mut text = sentence(answers) + "\n";
+/// Words about a throughput that counts bytes, where there is such a unit: its figures are in that, and no operations per second.
+fn of_bytes(said: String, bandwidth: Option<&str>) -> String {
+    if bandwidth.is_some() { said.replace("/s", "") } else { said }
+}
+
+/// The page for people; `latency_unit` is what the latencies of the table were taken in, where it has any, and `bandwidth` the
+/// title of a throughput that counts bytes.
+pub(crate) fn text(
+    name: &str,
+    answers: &Answers,
+    points: &[Point],
+    latency_unit: Option<&str>,
+    bandwidth: Option<&str>,
+) -> String {
+    let mut text = of_bytes(sentence(answers), bandwidth) + "\n";
     let span = |figure: fn(&Point) -> f64| {
         let (low, high) = points
             .iter()
@@ -127,8 +146,12 @@ pub(crate) fn text(name: &str, answers: &Answers, points: &[Point], latency_unit
     };
     let latency = latency_unit.map_or_else(String::new, |unit| format!(", latency in {unit}"));
     let (loads, throughputs) = (span(|p| p.n), span(|p| p.x));
-    text += &format!("{name}: {} points, load {loads}, throughput {throughputs}{latency}\n\n", points.len());
-    text += &figures(answers);
+    let throughput = bandwidth.map_or_else(String::new, |unit| format!(" ({unit})"));
+    text += &format!(
+        "{name}: {} points, load {loads}, throughput {throughputs}{throughput}{latency}\n\n",
+        points.len()
+    );
+    text += &of_bytes(figures(answers), bandwidth);
     text + &laws(answers)
 }
 

@@ -372,7 +372,8 @@ fn of_step(step: &StepComparison, base: &[&Record], new: &[&Record], letter: cha
         plots.push(percentiles(left, right, letter));
     }
     plots.extend(rates(&before, &after, letter));
-    let lines = cells::noise_of(step, "").map(|noise| format!("Noise floor: {noise}.")).into_iter().collect();
+    let noise = cells::noise_of(step, "").map(|noise| format!("Noise floor: {noise}."));
+    let lines = noise.into_iter().chain(not_drawn(before.len().max(after.len()))).collect();
     Section {
         title: format!("Step {}", visible(&step.name)),
         lines,
@@ -408,10 +409,10 @@ fn changed(title: String, all: &[(String, &Metric)], margin: Ratio) -> Plot {
             .collect();
         PlotLine::measured(verdict.name(), Shape::Points, &points)
     };
-    let names = known().map(|(at, (name, _))| (at as f64, name.clone()));
+    let names = cells::places(known().map(|(_, (name, _))| name.as_str()));
     Plot {
         title,
-        x: PlotAxis::named("", names.collect()),
+        x: PlotAxis::named("", names),
         y: PlotAxis::linear("change", Unit::Change),
         lines: VERDICTS.into_iter().map(line).collect(),
         marks: vec![PlotMark::y("no change", 0.0, None)],
@@ -470,6 +471,13 @@ fn percentiles(left: &Curve, right: &Curve, letter: char) -> Plot {
         marks: Vec::new(),
         bands: Vec::new(),
     }
+}
+
+/// What to say of runs that have no line of their own.
+fn not_drawn(runs: usize) -> Option<String> {
+    (runs > RUNS_MAX).then(|| {
+        format!("IOPS over time has lines of the first {RUNS_MAX} runs of each side, of {runs}; figures are of all.")
+    })
 }
 
 /// IOPS over time of each run.
@@ -630,6 +638,12 @@ mod tests {
         let margin = Ratio::new(0.03).expect("a share");
         let found = compared(&[&base], &[&new], margin).expect("they have steps in common");
         verdict(&found, margin)
+    }
+
+    #[test]
+    fn runs_without_a_line_are_told() {
+        assert_eq!(not_drawn(4), None);
+        assert!(not_drawn(5).is_some_and(|said| said.contains("the first 4 runs of each side, of 5")));
     }
 
     #[test]

@@ -464,9 +464,7 @@ pub fn figures(answers: &Answers) -> Vec<(String, String)> {
             ),
             (reason, ..) => reason.unwrap_or("not reached").to_owned(),
         };
-        let statistic =
-            limit.quantile.map_or_else(|| "mean".to_owned(), |q| format!("p{}", number(q * 100.0)));
-        lines.push((format!("{statistic} latency {}", time(limit.seconds)), found));
+        lines.push((format!("{} latency {}", statistic(limit), time(limit.seconds)), found));
     }
     lines
 }
@@ -558,6 +556,19 @@ mod tests {
 
     fn usl(n: f64) -> f64 {
         900.0 * n / (1.0 + 0.02 * (n - 1.0) + 1e-4 * n * (n - 1.0))
+    }
+
+    #[test]
+    fn percentiles_of_limits_are_named_in_full() {
+        let points: Vec<Point> = [1.0, 2.0, 4.0, 8.0].map(|n| Point { n, x: usl(n) }).to_vec();
+        let mut found = answers(&points, None, Weighting::Equal, &[1e-6; 3], 1);
+        for (limit, q) in found.latency_limits.iter_mut().zip([0.5, 0.9995, 0.9999]) {
+            limit.quantile = Some(q);
+        }
+        let names: Vec<String> = figures(&found).into_iter().map(|(name, _)| name).collect();
+        for expect in ["p50 latency 1.00 µs", "p99.95 latency 1.00 µs", "p99.99 latency 1.00 µs"] {
+            assert!(names.iter().any(|name| name == expect), "{names:?}");
+        }
     }
 
     #[test]

@@ -32,8 +32,7 @@ pub fn sentence(scan: &Scan) -> String {
     if zones.is_empty() {
         return "No zone was read.".to_owned();
     }
-    // How long a read takes to fail is no speed.
-    let whole = || zones.iter().filter(|zone| zone.errors == 0 && zone.bytes_per_s > 0.0);
+    let read = || zones.iter().filter(|zone| zone.bytes_per_s > 0.0);
     let mean = average(zones.iter());
     let left_out: u64 = skipped.iter().map(|area| area.length).sum();
     let lost: u64 = unreadable.iter().map(|(area, _)| area.length).sum();
@@ -84,14 +83,14 @@ pub fn sentence(scan: &Scan) -> String {
     let all = if question.sample_bytes.is_some() { "samples of it" } else { "all of it" };
     let ended = if *is_complete { "" } else { "Ended before it was through. " };
     let by = |a: &&Zone, b: &&Zone| a.bytes_per_s.total_cmp(&b.bytes_per_s);
-    let speed = match (whole().min_by(by), whole().max_by(by)) {
+    let speed = match (read().min_by(by), read().max_by(by)) {
         (Some(least), Some(most)) => format!(
             "Reads {} on average, {} to {} by place",
             BytesPerSec(mean),
             BytesPerSec(least.bytes_per_s),
             BytesPerSec(most.bytes_per_s)
         ),
-        _ => "Reads no zone without errors".to_owned(),
+        _ => "Reads nothing without errors".to_owned(),
     };
     let accessed = access.as_ref().filter(|access| !access.reads.is_empty());
     let accessed = accessed.map_or_else(String::new, |access| {
@@ -100,12 +99,13 @@ pub fn sentence(scan: &Scan) -> String {
     format!("{ended}{speed}: {faults} ({all}).{accessed}")
 }
 
-/// Bytes per second over several zones: each counts for the time that it takes, as reading them one after another does. How
-/// long a read takes to fail is no speed.
+/// Bytes per second over several zones: each counts for the time that it takes, as reading them one after another does. Of one
+/// with errors that is what was read of it: without it a defect would make a device faster.
 fn average<'a>(zones: impl Iterator<Item = &'a Zone>) -> f64 {
-    let whole = zones.filter(|zone| zone.errors == 0 && zone.bytes_per_s > 0.0);
-    let (bytes, time) = whole.fold((0.0, 0.0), |(bytes, time), zone| {
-        let length = zone.area.length as f64;
+    let read = zones.filter(|zone| zone.bytes_per_s > 0.0);
+    let (bytes, time) = read.fold((0.0, 0.0), |(bytes, time), zone| {
+        let share = zone.reads() / (zone.reads() + zone.errors as f64).max(1.0);
+        let length = zone.area.length as f64 * share;
         (bytes + length, time + length / zone.bytes_per_s)
     });
     if time > 0.0 { bytes / time } else { 0.0 }
@@ -329,13 +329,14 @@ fn profile(zones: &[Zone]) -> Table {
     let each = zones.len().div_ceil(ROWS_MAX).max(1);
     let row = |group: &[Zone]| {
         let length: u64 = group.iter().map(|zone| zone.area.length).sum();
-        let of = |figure: fn(&Zone) -> f64| group.iter().map(figure).sum::<f64>() / group.len() as f64;
+        let reads: f64 = group.iter().map(Zone::reads).sum();
+        let mean_s = group.iter().map(|zone| zone.mean_s * zone.reads()).sum::<f64>() / reads.max(1.0);
         let errors: u64 = group.iter().map(|zone| zone.errors).sum();
         vec![
             Bytes(group[0].area.start).approximate(),
             Bytes(length).approximate(),
             BytesPerSec(average(group.iter())).to_string(),
-            seconds(of(|zone| zone.mean_s)),
+            seconds(mean_s),
             seconds(group.iter().map(|zone| zone.max_s).fold(0.0, f64::max)),
             if errors > 0 { errors.to_string() } else { String::new() },
             match (errors, group.iter().any(|zone| zone.is_slow)) {
@@ -414,4 +415,46 @@ fn places(scan: &Scan) -> Table {
     let columns = vec![left("what"), right("first byte"), right("length"), right("sectors"), right("")];
     let remark = (rows.len() == PLACES_MAX).then_some("there may be more: JSON has all");
     Table { columns, rows, remark }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_schema::ScanQuestion;
+
+    /// A slow zone counts though one of its blocks cannot be read: the device is no faster for it.
+    #[test]
+    fn a_zone_with_an_unreadable_block_stays_in_the_average() {
+        let zone = |start: u64, rate: f64, errors: u64| Zone {
+            area: Area { start: start << 20, length: 64 << 20 },
+            bytes_per_s: rate,
+            mean_s: 1_048_576.0 / rate,
+            max_s: 0.01,
+            errors,
+            classes: vec![64 - errors],
+            is_slow: false,
+            was_slow: false,
+        };
+        let of = |errors: u64| Scan {
+            question: ScanQuestion::of("sim:", Bytes(192 << 20)),
+            zones: vec![zone(0, 5e9, 0), zone(64, 3e8, errors), zone(128, 5e9, 0)],
+            unreadable: Vec::new(),
+            errors_once: Vec::new(),
+            slow: Vec::new(),
+            slow_once: Vec::new(),
+            slow_unproven: Vec::new(),
+            skipped: Vec::new(),
+            is_complete: true,
+            access: None,
+            burst: None,
+        };
+        assert!(sentence(&of(0)).starts_with("Reads 804 MB/s on average, 300 MB/s to 5.00 GB/s by place"));
+        let broken = sentence(&of(1));
+        assert!(broken.starts_with("Reads 811 MB/s on average, 300 MB/s to 5.00 GB/s by place"), "{broken}");
+        // A row of several zones: what it says of bandwidth and of the mean belongs together.
+        let many: Vec<Zone> =
+            (0..64).map(|at| zone(at * 64, if at % 2 == 0 { 5e9 } else { 3e8 }, at % 2)).collect();
+        let row = &profile(&many).rows[0];
+        assert_eq!((row[2].as_str(), row[3].as_str()), ("570 MB/s", "1.84 ms"), "{row:?}");
+    }
 }

@@ -10,6 +10,8 @@ use serde::Serialize;
 
 /// Shades of a map of figures.
 const LEVELS: f64 = 9.0;
+/// Ratio that its scale spans at least: figures that differ by noise alone have one shade.
+const SPAN_MIN: f64 = 2.0;
 
 /// A part of the report: a title, lines, drawings, tables.
 #[derive(Default)]
@@ -62,7 +64,8 @@ impl Matrix {
         let Some(value) = value else { return 0 };
         let all = || self.rows.iter().flat_map(|(_, row)| row.iter().flatten().copied());
         let (low, high) = all().fold((f64::INFINITY, 0.0_f64), |(low, high), v| (low.min(v), high.max(v)));
-        let share = if low > 0.0 && high > low { (value / low).ln() / (high / low).ln() } else { 1.0 };
+        let low = low.min(high / SPAN_MIN);
+        let share = if low > 0.0 { (value / low).ln() / (high / low).ln() } else { 1.0 };
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to 9")]
         let level = (1.0 + share.clamp(0.0, 1.0) * (LEVELS - 1.0)).round() as u8;
         level
@@ -203,5 +206,22 @@ fn rows((caption, table): &(String, Table)) -> Rows {
             .collect(),
         rows: table.rows.iter().map(cells).collect(),
         remark: table.remark.map(str::to_owned),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn noise_does_not_fill_the_shades_of_a_map() {
+        let of = |values: &[f64]| {
+            let row = values.iter().map(|value| Some(*value)).collect();
+            let rows = vec![("4 KiB".to_owned(), row)];
+            let map = Matrix { caption: String::new(), columns: Vec::new(), rows, print: |v| v.to_string() };
+            values.iter().map(|value| map.level(Some(*value))).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&[1000.0, 1005.0, 990.0]), [9, 9, 9]);
+        assert_eq!(of(&[1000.0, 500.0, 10.0]), [9, 8, 1]);
     }
 }

@@ -279,7 +279,11 @@ pub(crate) fn queues(streams: &[StreamSummary]) -> Table {
             ]
         })
         .collect();
-    Table { columns: columns.to_vec(), rows, remark: None }
+    let is_unknown =
+        streams.iter().any(|stream| stream.little_ratio.is_none() && stream.queue_depth_held > 0.0);
+    let remark = is_unknown
+        .then_some("n/a: most of what was in flight had begun before the measuring, or nothing was done");
+    Table { columns: columns.to_vec(), rows, remark }
 }
 
 /// Failed operations by part, kind and error.

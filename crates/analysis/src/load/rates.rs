@@ -10,7 +10,13 @@ use crate::objective::{State, state};
 use crate::scaling::{Answers, Estimate, LatencyLimit, Operating, Peak, Point, Verdict};
 use crate::statistics::{Redraw, Sample, nearest_rank};
 use fathom_schema::LatencyGoal;
+use fathom_units::Iops;
 
+/// Share of the most between two rates that leaves open where between them a response time is reached: one rate of the
+/// usual ten is missing.
+const GAP: f64 = 0.15;
+/// As [`GAP`], where the higher rate was not carried: so near, a straight line of 1/R errs by as much as rates do.
+const GAP_OVERLOADED: f64 = 0.03;
 /// Resamples of the measured rates.
 const RESAMPLES: usize = 1000;
 /// Seed of the resampling: the same record gives the same intervals.
@@ -22,6 +28,15 @@ const NEARLY: f64 = 0.95;
 const OFFERED_SHARE: f64 = 0.98;
 /// Share of the most up to which rates say how long an operation takes alone.
 const CALM: f64 = 0.5;
+/// Most that waiting may be longer than with exponential service times: an operation in 20 that takes 20 times as long.
+const IRREGULAR_MAX: f64 = 10.0;
+/// What stands between service times that are constant and those that are exponential, where the rates do not tell.
+const IRREGULAR: f64 = 0.75;
+/// Units from which on nothing waits at a calm rate: of 256, one operation in 10²⁰ does at half the highest.
+const UNITS_MAX: f64 = 256.0;
+/// Rounds in which the number of units and the time alone are brought together, and the relative step at which they are.
+const ROUNDS_MAX: usize = 60;
+const SETTLED: f64 = 1e-6;
 
 /// What belongs to a curve over rates alone.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,11 +74,12 @@ struct Figures {
     limits: Vec<Option<Crossing>>,
 }
 
-/// Load and rate at which something happens.
+/// Load and rate at which something happens, and those between which nothing tells where, if they are far apart.
 #[derive(Clone, Copy)]
 struct Crossing {
     n: f64,
     x: f64,
+    unmeasured: Option<[(f64, f64); 2]>,
 }
 
 /// The curve that rates make. `full_speed` are steps without pacing, with the slots they had; `offered` those at a
@@ -92,7 +108,7 @@ pub(super) fn curve(
     rows.sort_by(|a, b| a.asked.total_cmp(&b.asked));
     let groups: Vec<&[Row]> = rows.chunk_by(|a, b| same(a.asked, b.asked)).collect();
     let means: Vec<Row> = groups.iter().map(|group| mean(group, &Redraw::none(group.len()))).collect();
-    let found = figures(most.mean, &means, limits);
+    let found = figures(most.mean, &means, limits, IRREGULAR);
     let drawn = resampled(full_speed, &groups, limits);
     let estimate = |figure: &dyn Fn(&Figures) -> Option<f64>| {
         Some(Estimate { value: figure(&found)?, interval: interval(&drawn, figure) })
@@ -101,7 +117,13 @@ pub(super) fn curve(
         value: most.mean,
         interval: most.half_width(0.95).map(|half| ((most.mean - half).max(0.0), most.mean + half)),
     };
-    let doubled = estimate(&|found| found.doubled.map(|at| at.x));
+    let crossed = |figure: &dyn Fn(&Figures) -> Option<Crossing>| {
+        let bounds = figure(&found).and_then(|at| at.unmeasured);
+        let n = estimate(&|found| figure(found).map(|at| at.n));
+        let x = estimate(&|found| figure(found).map(|at| at.x));
+        (n.map(|n| widened(n, bounds, |at| at.0)), x.map(|x| widened(x, bounds, |at| at.1)))
+    };
+    let (knee, doubled) = crossed(&|found| found.doubled);
     let is_kept_waiting = |row: &Row| {
         let limit = found.alone_s.map(|alone_s| 2.0 * alone_s);
         row.done >= OFFERED_SHARE * row.asked
@@ -128,33 +150,21 @@ pub(super) fn curve(
         },
         best: Operating { n: slots, x: maximum.value },
         ceiling: Some(maximum),
-        knee: estimate(&|found| found.doubled.map(|at| at.n)),
+        knee,
         n_at_95_percent: estimate(&|found| found.nearly),
         parallel_units: estimate(&|found| found.units),
         latency_limits: limits
             .iter()
             .enumerate()
             .map(|(which, goal)| {
-                let x = estimate(&|found| found.limits[which].map(|at| at.x));
+                let (n, x) = crossed(&|found| found.limits[which]);
                 let latencies_s: Vec<f64> = means.iter().map(|row| row.latencies_s[which]).collect();
-                let n = estimate(&|found| found.limits[which].map(|at| at.n));
                 limit(goal, &latencies_s, n, x)
             })
             .collect(),
-        remarks: Vec::new(),
+        remarks: unmeasured(&found, limits),
     };
-    let carried = groups
-        .iter()
-        .filter(|group| {
-            let is_of_it = |(asked, _): &(f64, LoadPoint)| same(*asked, group[0].asked);
-            offered
-                .iter()
-                .zip(&states)
-                .filter(|(one, _)| is_of_it(one))
-                .all(|(_, state)| *state == State::Met)
-        })
-        .map(|group| group[0].asked)
-        .reduce(f64::max);
+    let carried = carried(&groups, &offered, &states);
     let alone_s = estimate(&|found| found.alone_s)
         .unwrap_or(Estimate { value: means.first().map_or(0.0, |row| row.mean_s), interval: None });
     let rates = Rates {
@@ -172,6 +182,43 @@ pub(super) fn curve(
     let points =
         steps.iter().zip(&rates.asked).map(|(step, &asked)| Point { n: held(asked), x: step.rate }).collect();
     Some(Curve { answers, points, steps, rates: Some(rates) })
+}
+
+/// An estimate whose interval reaches from the one end to the other of what was not measured, where there is such.
+fn widened(found: Estimate, bounds: Option<[(f64, f64); 2]>, of: fn((f64, f64)) -> f64) -> Estimate {
+    let Some(bounds) = bounds else { return found };
+    let (low, high) = (of(bounds[0]), of(bounds[1]));
+    let (least, most) = found.interval.unwrap_or((low, high));
+    Estimate { interval: Some((least.min(low), most.max(high))), ..found }
+}
+
+/// The highest rate of which every measurement was met.
+fn carried(groups: &[&[Row]], offered: &[(f64, LoadPoint)], states: &[State]) -> Option<f64> {
+    let is_met = |asked: f64| {
+        offered
+            .iter()
+            .zip(states)
+            .filter(|((one, _), _)| same(*one, asked))
+            .all(|(_, state)| *state == State::Met)
+    };
+    groups.iter().map(|group| group[0].asked).filter(|asked| is_met(*asked)).reduce(f64::max)
+}
+
+/// What to say of answers that lie between two rates with nothing between them.
+fn unmeasured(found: &Figures, limits: &[LatencyGoal]) -> Vec<String> {
+    let doubled = (found.doubled, "twice the idle response time is reached".to_owned());
+    let limits = found.limits.iter().zip(limits);
+    let limits = limits.map(|(at, goal)| (*at, format!("{} reaches {}", goal.statistic(), goal.limit)));
+    std::iter::once(doubled)
+        .chain(limits)
+        .filter_map(|(at, what)| {
+            let [low, high] = at?.unmeasured?.map(|(_, rate)| Iops(rate));
+            Some(format!(
+                "where {what} is not known better than its interval: no rate between {low}/s and {high}/s was measured; \
+                 ask for some of them with --at"
+            ))
+        })
+        .collect()
 }
 
 /// A limit with the load and the rate at which it is reached; `latencies_s` of the rates, from the lowest on.
@@ -205,8 +252,8 @@ fn mean(rows: &[Row], draw: &Redraw) -> Row {
     }
 }
 
-fn figures(most: f64, rows: &[Row], limits: &[LatencyGoal]) -> Figures {
-    let alone_s = alone(most, rows);
+fn figures(most: f64, rows: &[Row], limits: &[LatencyGoal], irregular: f64) -> Figures {
+    let alone_s = alone(most, rows, irregular);
     let load = |x: f64, at: usize, share: f64| {
         let inverse = between(1.0 / rows[at].mean_s, 1.0 / rows[at + 1].mean_s, share);
         x / inverse
@@ -217,7 +264,12 @@ fn figures(most: f64, rows: &[Row], limits: &[LatencyGoal]) -> Figures {
         let (low, high) = (1.0 / latency(&rows[at]), 1.0 / latency(&rows[at + 1]));
         let share = (low - 1.0 / limit_s) / (low - high);
         let x = between(rows[at].done, rows[at + 1].done, share);
-        Some(Crossing { n: load(x, at, share), x })
+        let (low, high) = (&rows[at], &rows[at + 1]);
+        // How long operations wait at a rate that is not carried says how long it went on.
+        let gap = if high.done < OFFERED_SHARE * high.asked { GAP_OVERLOADED } else { GAP };
+        let unmeasured = (high.done - low.done > gap * most)
+            .then(|| [low, high].map(|row| (row.done * row.mean_s, row.done)));
+        Some(Crossing { n: load(x, at, share), x, unmeasured })
     };
     let nearly = || {
         let x = NEARLY * most;
@@ -236,20 +288,68 @@ fn figures(most: f64, rows: &[Row], limits: &[LatencyGoal]) -> Figures {
     }
 }
 
-/// How long an operation takes where no other is: 1/R of the calm rates, on a straight line to rate 0.
-fn alone(most: f64, rows: &[Row]) -> Option<f64> {
-    let first = rows.first()?;
-    let calm: Vec<&Row> = rows.iter().filter(|row| row.done <= CALM * most).collect();
-    let lowest = 1.0 / first.mean_s;
-    let count = calm.len() as f64;
-    let centre = calm.iter().map(|row| row.done).sum::<f64>() / count;
-    let level = calm.iter().map(|row| 1.0 / row.mean_s).sum::<f64>() / count;
-    let spread: f64 = calm.iter().map(|row| (row.done - centre).powi(2)).sum();
-    let slope = calm.iter().map(|row| (row.done - centre) * (1.0 / row.mean_s - level)).sum::<f64>() / spread;
-    let at_zero = level - slope * centre;
-    // Nothing is faster alone than twice the calmest that was measured; a line that says so is noise.
-    let inverse = if slope.is_finite() { at_zero.clamp(lowest, 2.0 * lowest) } else { lowest };
-    inverse.is_finite().then_some(1.0 / inverse)
+/// How long an operation takes where no other is, from the calm rates. Operations that meet at c units wait for
+/// κ·C(c, ρ)/(μ − λ), with Erlang's C, the highest rate μ and κ of how irregular their service is: exact for M/M/c (κ = 1)
+/// and M/G/1 (Pollaczek and Khinchine; 1/2 where all take as long), near for others (Allen and Cunneen 1978). R = S + that
+/// is fitted in S and κ, with c = μ·S by the utilisation law. One rate alone does not tell κ, which is then `irregular`.
+fn alone(most: f64, rows: &[Row], irregular: f64) -> Option<f64> {
+    let first = rows.first().filter(|row| row.done < NEARLY * most)?;
+    let calm = rows.iter().filter(|row| row.done <= CALM * most).count().max(1);
+    let calm = &rows[..calm.min(rows.len())];
+    // What an operation waits for where it finds the unit busy that it needs: no device lets it wait for longer alone.
+    let least = first.mean_s * (1.0 - first.done / most);
+    let mut alone_s = first.mean_s;
+    for _ in 0..ROUNDS_MAX {
+        let next = without_waiting(most, calm, most * alone_s, irregular).clamp(least, 2.0 * first.mean_s);
+        let step = next - alone_s;
+        alone_s += step / 2.0;
+        if step.abs() < SETTLED * alone_s {
+            break;
+        }
+    }
+    alone_s.is_finite().then_some(alone_s)
+}
+
+/// S of R = S + κ·C/(μ − λ) with so many units, every relative error alike; κ is not negative and no more than
+/// [`IRREGULAR_MAX`].
+fn without_waiting(most: f64, calm: &[Row], units: f64, irregular: f64) -> f64 {
+    // Sums of weights, waits and response times, all divided by the response time.
+    let [mut ones, mut waits, mut one_wait, mut one, mut wait] = [0.0; 5];
+    for row in calm {
+        let weight = 1.0 / row.mean_s;
+        let waited = weight * erlang_c(units, row.done / most) / (most - row.done);
+        ones += weight * weight;
+        waits += waited * waited;
+        one_wait += weight * waited;
+        one += weight;
+        wait += waited;
+    }
+    let determinant = ones * waits - one_wait * one_wait;
+    let fitted = (ones * wait - one_wait * one) / determinant;
+    let irregular = match calm {
+        [_] => irregular,
+        _ if fitted.is_finite() => fitted.clamp(0.0, IRREGULAR_MAX),
+        _ => irregular,
+    };
+    (one - irregular * one_wait) / ones
+}
+
+/// Probability that an arrival finds all of so many units busy at a utilisation below 1 (Erlang's C by the recursion of his
+/// B; a fraction of a unit lies between two whole ones on a logarithmic scale). Worked value: 2 units at 0.5 give 1/3.
+fn erlang_c(units: f64, utilisation: f64) -> f64 {
+    let units = units.clamp(1.0, UNITS_MAX);
+    let offered = units * utilisation;
+    if offered <= 0.0 {
+        return 0.0;
+    }
+    let (mut inverse, mut count) = (1.0, 0.0);
+    while count + 1.0 <= units {
+        count += 1.0;
+        inverse = 1.0 + inverse * count / offered;
+    }
+    let next = 1.0 + inverse * (count + 1.0) / offered;
+    let blocked = 1.0 / (inverse * (next / inverse).powf(units - count));
+    blocked / (1.0 - utilisation * (1.0 - blocked))
 }
 
 fn between(low: f64, high: f64, share: f64) -> f64 {
@@ -268,7 +368,7 @@ fn resampled(full_speed: &[(f64, LoadPoint)], groups: &[&[Row]], limits: &[Laten
             let most = draw.mean(full_speed.iter().map(|(_, point)| point.rate));
             let redrawn = |group: &&[Row]| mean(group, &Redraw::of(group.len(), &mut random));
             let rows: Vec<Row> = groups.iter().map(redrawn).collect();
-            figures(most, &rows, limits)
+            figures(most, &rows, limits, 2.0 * IRREGULAR * random.f64())
         })
         .collect()
 }
@@ -364,6 +464,36 @@ mod tests {
         assert!((found.answers.parallel_units.unwrap().value - 8.0).abs() < 1e-6);
         assert_eq!(found.answers.latency_limits[0].x, None, "every rate takes longer");
         assert_eq!(*rates.states.last().unwrap(), State::Overloaded);
+    }
+
+    /// Between 0.5/s and what is not carried nothing tells where four servers take twice as long: at 3,300/s.
+    #[test]
+    fn what_lies_where_nothing_was_measured_has_an_interval_as_wide() {
+        let rate = |asked: f64, done: f64, mean_s: f64| {
+            [-0.001, 0.0, 0.001]
+                .map(|off| (asked, LoadPoint { offered: asked, backlog_max: 9, ..point(done, mean_s, off) }))
+        };
+        let full = [3990.0, 4000.0, 4010.0].map(|rate| (64.0, point(rate, 0.016, 0.0)));
+        let offered = [rate(0.5, 0.5, 0.001), rate(1e4, 3990.0, 6.0)].concat();
+        let found = curve(&full, offered, &[mean_goal(Nanos::millis(3))]).unwrap();
+        for x in [found.rates.as_ref().unwrap().doubled, found.answers.latency_limits[0].x] {
+            let (low, high) = x.unwrap().interval.unwrap();
+            assert!(low <= 0.5 && high >= 3900.0, "{low} to {high}");
+        }
+        let remarks = &found.answers.remarks;
+        assert_eq!(remarks.len(), 2, "{remarks:?}");
+        assert!(remarks[0].contains("no rate between 0.500/s and 3990/s was measured"), "{remarks:?}");
+    }
+
+    #[test]
+    fn erlang_c_is_that_of_the_tables() {
+        // 10 units at 0.8: 0.4092 (Gross and Harris, by their formula 2.40).
+        for (units, utilisation, expect) in [(1.0, 0.3, 0.3), (2.0, 0.5, 1.0 / 3.0), (10.0, 0.8, 0.4092)] {
+            let found = erlang_c(units, utilisation);
+            assert!((found - expect).abs() < 1e-4, "{found} of {units} at {utilisation}");
+        }
+        let (below, between, above) = (erlang_c(3.0, 0.5), erlang_c(3.5, 0.5), erlang_c(4.0, 0.5));
+        assert!(below > between && between > above, "{below} {between} {above}");
     }
 
     #[test]

@@ -47,6 +47,13 @@ const BACKLOG_SHARE_MAX: f64 = 0.05;
 const SLOTS_TIMES: u64 = 10;
 /// Share of the longest backlog that one has to have at the end for it to be the end of a growth.
 const AT_WORST: f64 = 0.9;
+/// Share of all arrivals that waits at the end where no series is needed to see that it grew: where there is one, a stall at the
+/// end may have made fewer wait; without one, all is short, and so is any stall.
+const LEFT_SHARE: f64 = 0.5;
+const LEFT_SHARE_BRIEF: f64 = 0.25;
+/// By how many standard deviations of a Poisson count of all arrivals those have to be more: a queue of a device that is
+/// just busy wanders as far as two now and then.
+const LEFT_DEVIATIONS: f64 = 5.0;
 /// Fewest intervals that show an even growth, and the share of their variance that a straight line has to explain: a queue that
 /// is busy at times wanders further from any line.
 const EVEN_INTERVALS_MIN: usize = 10;
@@ -160,7 +167,11 @@ fn little(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: 
     } else {
         (beyond, format!("the queue depth {depth}"))
     };
-    if ratio > LITTLE_MAX + beyond {
+    // With a number of operations a window ends when the last of them has, and not what a ramp left in flight.
+    let ends_with_the_last = matches!(stream.limits.time, TimeLimit::Nanoseconds(time) if measured.window() < Nanos(time))
+        || stream.limits.time == TimeLimit::Unbounded;
+    let certain = if ends_with_the_last { measured.little_ratio_least().unwrap_or(ratio) } else { ratio };
+    if certain > LITTLE_MAX + beyond {
         found.weighed(
             ratio,
             "little.accounting",
@@ -369,6 +380,7 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
         // As in the other branch: what is in flight wanders by chance.
         grows(&waiting) && rise(&waiting) > (tally.arrivals as f64).sqrt()
             || ended_at_its_worst(measured, intervals)
+            || left_most(measured, intervals, slots)
     } else {
         let backlog: Vec<f64> = intervals.iter().map(|interval| interval.tally.backlog_max as f64).collect();
         let (left, _) = measured.left_waiting();
@@ -482,6 +494,16 @@ fn ended_at_its_worst(measured: &Measured, intervals: &[&Interval]) -> bool {
         && measured.window() >= MEASURE_MIN
         && worst > 0.0
         && waiting as f64 >= worst * AT_WORST
+}
+
+/// Whether so many of all arrivals wait at the end that it is no matter how they came to: however brief it was, what was asked
+/// for is more than the device does.
+fn left_most(measured: &Measured, intervals: &[&Interval], slots: u64) -> bool {
+    let (waiting, _) = measured.left_waiting();
+    let arrivals = measured.tally.arrivals as f64;
+    let share = if intervals.len() < INTERVALS_MIN { LEFT_SHARE_BRIEF } else { LEFT_SHARE };
+    waiting > slots.saturating_mul(SLOTS_TIMES)
+        && waiting as f64 > (share * arrivals).max(LEFT_DEVIATIONS * arrivals.sqrt())
 }
 
 /// Whom the percentiles do not speak of.

@@ -403,6 +403,26 @@ fn sums_of_intervals_are_as_long_as_those() {
     check(&summed, &[("pacing.overloaded", Severity::Invalid)]);
 }
 
+/// Ten times as much as is done, for less than two intervals; and the same share of a tiny load, which is chance.
+#[test]
+fn an_overload_needs_no_series_where_most_wait_at_the_end() {
+    let of = |rate: u64, due: u64, waiting: u64| {
+        let rates = vec![(OperationKind::Read, rate)];
+        let mut brief =
+            record(&[StreamShape { pacing: open(due as f64), seconds: 2, rates, queue_depth: 1, ..base() }]);
+        let step = &mut brief.steps[0];
+        step.intervals.truncate(1);
+        let worker = &mut step.finished.as_mut().unwrap().streams[0].workers[0];
+        (worker.tally.arrivals, worker.tally.backlog_max, worker.waiting) = (2 * due, waiting, waiting);
+        findings(&brief).into_iter().map(|one| one.id).find(|id| id.starts_with("pacing."))
+    };
+    assert_eq!(of(1000, 10_000, 17_997).as_deref(), Some("pacing.overloaded"));
+    assert_eq!(of(1000, 1_500, 999).as_deref(), Some("pacing.overloaded"));
+    // What one burst may leave, and eight of eleven that came by chance in one moment.
+    assert_eq!(of(1000, 1_200, 399).as_deref(), Some("pacing.behind"));
+    assert_eq!(of(4, 8, 8).as_deref(), Some("pacing.behind"));
+}
+
 #[test]
 fn arrivals_issued_late_beside_free_slots() {
     // The constructed response times are half as long again as the service times: no more than waiting for a device.

@@ -1,5 +1,7 @@
 //! `fathom fit`: a scaling law for measured loads and throughputs, and what it says.
 
+mod titles;
+
 use crate::exit::Exit;
 use crate::numbers::{Table, UNITS_NS};
 use crate::{answer, terminal};
@@ -7,6 +9,7 @@ use clap::{Args, ValueEnum};
 use fathom_analysis::scaling::{self, Point, Weighting};
 use fathom_units::{Nanos, significant};
 use std::path::PathBuf;
+use titles::Counts;
 
 /// Titles that a column of loads goes by in the field.
 const LOAD: [&str; 14] = [
@@ -105,19 +108,29 @@ enum Weights {
 
 pub(crate) fn run(args: &FitArgs) -> Exit {
     match read(args) {
-        Ok((table, points, latency)) => {
+        Ok(Measured { table, points, latency, bandwidth, ignored }) => {
             let weighting = match args.weights {
                 Weights::Equal => Weighting::Equal,
                 Weights::Relative => Weighting::Relative,
             };
-            let limits: Vec<f64> = args.latency.iter().map(|limit| limit.as_secs_f64()).collect();
+            let limits = args.latency.iter().map(|limit| limit.as_secs_f64());
+            // Load ÷ bytes per second is no latency.
+            let limits: Vec<f64> = limits.filter(|_| bandwidth.is_none() || latency.is_some()).collect();
             let (latency, unit) = latency.unzip();
             let mut answers = scaling::answers(&points, latency.as_deref(), weighting, &limits, SEED);
-            answers.remarks.extend(latency.as_deref().and_then(|latency| contradiction(&points, latency)));
-            if args.json {
-                crate::printed(&answer::json(&answers, &points, unit))
+            if let Some(unit) = &bandwidth {
+                answers.remarks.push(format!(
+                    "throughput is in {unit}, which counts no operations: no latency follows from load and throughput"
+                ));
             } else {
-                crate::shown(&answer::text(table.name(), &answers, &points, unit))
+                let contradicts = |latency| contradiction(&points, latency);
+                answers.remarks.extend(latency.as_deref().and_then(contradicts));
+            }
+            answers.remarks.extend(ignored);
+            if args.json {
+                crate::printed(&answer::json(&answers, &points, unit, bandwidth.as_deref()))
+            } else {
+                crate::shown(&answer::text(table.name(), &answers, &points, unit, bandwidth.as_deref()))
             }
         }
         Err(reason) => {
@@ -127,13 +140,37 @@ pub(crate) fn run(args: &FitArgs) -> Exit {
     }
 }
 
-type Measured = (Table, Vec<Point>, Option<(Vec<f64>, &'static str)>);
+/// What a table has.
+struct Measured {
+    table: Table,
+    points: Vec<Point>,
+    /// Seconds, and the unit that they were taken in.
+    latency: Option<(Vec<f64>, &'static str)>,
+    /// Title of a throughput that counts bytes.
+    bandwidth: Option<String>,
+    /// What is to be said of columns that are not used.
+    ignored: Option<String>,
+}
 
 fn read(args: &FitArgs) -> Result<Measured, String> {
     let table = Table::read(&args.file)?;
     let (load, throughput, latency) = columns(&table, &args.columns)?;
+    if let Some(at) = latency.filter(|at| titles::is_no_mean(&table.title(*at))) {
+        return Err(format!(
+            "{}: {} is a percentile or an extreme by its title, and no mean, which the laws are about; name the column of the mean \
+             with --columns N,X,R, or none with --columns N,X",
+            table.name(),
+            table.title(at)
+        ));
+    }
     let (n, x) = (table.positive(load)?, table.positive(throughput)?);
-    let points: Vec<Point> = n.into_iter().zip(x).map(|(n, x)| Point { n, x }).collect();
+    let title = table.title(throughput);
+    let (factor, bandwidth) = match titles::counts(&title) {
+        Some(Counts::Operations(factor)) => (factor, None),
+        Some(Counts::Bytes) => (1.0, Some(title)),
+        None => (1.0, None),
+    };
+    let points: Vec<Point> = n.into_iter().zip(x).map(|(n, x)| Point { n, x: x * factor }).collect();
     let mut loads: Vec<f64> = points.iter().map(|point| point.n).collect();
     loads.sort_by(f64::total_cmp);
     loads.dedup();
@@ -145,18 +182,33 @@ fn read(args: &FitArgs) -> Result<Measured, String> {
             table.title(load)
         ));
     }
+    let latency_at = latency;
     let latency = match latency {
-        Some(at) => Some(seconds(&table, at, &points)?),
+        Some(at) => Some(seconds(&table, at, &points, bandwidth.is_some())?),
         None => None,
     };
-    Ok((table, points, latency))
+    let others = |at: &usize| ![Some(load), Some(throughput), latency_at].contains(&Some(*at));
+    let others: Vec<String> = (0..table.width()).filter(others).map(|at| table.title(at)).collect();
+    let ignored = (args.columns.is_empty() && !others.is_empty())
+        .then(|| format!("not used: {}; a mean latency is taken in with --columns N,X,R", others.join(", ")));
+    Ok(Measured { table, points, latency, bandwidth, ignored })
 }
 
 /// Columns of load, throughput and latency.
 fn columns(table: &Table, given: &[String]) -> Result<(usize, usize, Option<usize>), String> {
     match given {
-        [] => match (table.column(&LOAD), table.column(&THROUGHPUT)) {
-            (Some(load), Some(throughput)) => Ok((load, throughput, table.column(&LATENCY))),
+        [] => match (table.column(&LOAD), throughput(table)) {
+            (Some(load), Some(throughput)) => {
+                let is_mean = |at: &usize| {
+                    let title = table.title(*at);
+                    ![load, throughput].contains(at)
+                        && (titles::is_latency(&title) || table.width() == 3)
+                        && matches!(table.unit(*at), Ok(Some(_)))
+                        && !titles::is_no_mean(&title)
+                };
+                let latency = table.column(&LATENCY).or_else(|| (0..table.width()).find(is_mean));
+                Ok((load, throughput, latency))
+            }
             _ if table.width() == 2 => Ok((0, 1, None)),
             _ if table.width() == 3 => Ok((0, 1, Some(2))),
             _ => Err(format!(
@@ -176,13 +228,35 @@ fn columns(table: &Table, given: &[String]) -> Result<(usize, usize, Option<usiz
     }
 }
 
+/// The column of throughput by its title: one that goes by it in the field, or else the first that names its unit.
+fn throughput(table: &Table) -> Option<usize> {
+    let names_it = |at: &usize| {
+        let title = table.title(*at);
+        titles::counts(&title).is_some() && !titles::is_latency(&title)
+    };
+    table.column(&THROUGHPUT).or_else(|| (0..table.width()).find(names_it))
+}
+
 /// Latencies in seconds, and their unit. The unit is what the title names; without one it is the one in which Little's law, load =
 /// throughput × latency, holds best.
-fn seconds(table: &Table, at: usize, points: &[Point]) -> Result<(Vec<f64>, &'static str), String> {
+fn seconds(
+    table: &Table,
+    at: usize,
+    points: &[Point],
+    is_of_bytes: bool,
+) -> Result<(Vec<f64>, &'static str), String> {
     let values = table.positive(at)?;
     let units = UNITS_NS.map(|(name, ns)| (name, ns * 1e-9));
     let (name, factor) = match table.unit(at) {
         Ok(Some((name, ns))) => (name, ns * 1e-9),
+        Ok(None) | Err(_) if is_of_bytes => {
+            return Err(format!(
+                "{}: the title {} names no unit of time, and beside bytes per second no law tells it; end it with _s, _ms, _us or \
+                 _ns",
+                table.name(),
+                table.title(at)
+            ));
+        }
         // A word that is no unit is none here either: the law tells.
         Ok(None) | Err(_) => {
             let mut ratios: Vec<f64> = points.iter().zip(&values).map(|(p, r)| p.n / (p.x * r)).collect();

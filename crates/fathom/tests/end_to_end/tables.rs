@@ -39,6 +39,39 @@ fn a_curve_is_fitted_and_explained() {
     assert!(page.lines().all(|line| line.chars().count() <= 100), "{page}");
 }
 
+/// Thousands of operations are operations, bytes are none, and a percentile is no mean.
+#[test]
+fn titles_of_throughput_name_their_unit() {
+    let bench = Bench::new();
+    let table = |titles: &str, scale: f64| {
+        let rows = EIGHT_UNITS.lines().skip(1).map(|row| {
+            let (n, x) = row.split_once(',').expect("two cells");
+            format!("{n},{}\n", x.parse::<f64>().expect("a number") * scale)
+        });
+        format!("{titles}\n") + &rows.collect::<String>()
+    };
+    for title in ["kiops", "IOPS (k)", "iops_k", "Kops/s", "iops (thousands)"] {
+        bench.write("k.csv", table(&format!("threads,{title}"), 1e-3));
+        let document = bench.fathom("fit k.csv --json").expect(0, &[]).json();
+        assert!((number(&document, "/models/0/limit") / 8000.0 - 1.0).abs() < 1e-3, "{title}");
+        assert!((number(&document, "/limits/0/n") - 1.0).abs() < 1e-2, "{title}");
+    }
+    bench.write("b.csv", table("threads,MiB/s", 1.0));
+    let page = bench.fathom("fit b.csv").expect(0, &[]).out.clone();
+    let unit = page.replace("(MiB/s)", "").replace("in MiB/s", "");
+    assert!(page.contains("(MiB/s)") && !unit.contains("/s") && !page.contains("latency 1.00 ms"), "{page}");
+    let document = bench.fathom("fit b.csv --json").expect(0, &[]).json();
+    assert_eq!(document["throughput_unit"], "MiB/s");
+    let with_tail = |titles: &str| format!("{titles}\n1,1000,5\n2,1990,6\n4,3900,7\n8,7000,9\n16,9000,20\n");
+    for titles in ["threads,iops,p99_ms", "threads,MB/s,p99_ms"] {
+        bench.write("tail.csv", with_tail(titles));
+        let page = bench.fathom("fit tail.csv").expect(0, &[]).out.clone();
+        assert!(page.contains("not used: p99_ms"), "{page}");
+        let said = "p99_ms is a percentile or an extreme by its title";
+        bench.fathom("fit tail.csv --columns 1,2,3").expect(2, &[said]);
+    }
+}
+
 #[test]
 fn measured_latencies_answer_instead_of_the_law() {
     let bench = Bench::new();

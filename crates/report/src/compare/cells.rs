@@ -132,6 +132,19 @@ fn plots(found: &Comparison, letter: char, margin: Ratio) -> Vec<Plot> {
     deciding(found).into_iter().flat_map(of).collect()
 }
 
+/// Names along an axis, as short as they stay distinct: loads of the PTS are many, so that `RND 64 KiB 65/35` beside others that
+/// are random becomes `64K 65/35`.
+pub(super) fn places<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Vec<(f64, String)> {
+    let access =
+        ["RND ", "SEQ "].into_iter().find(|access| names.clone().all(|name| name.starts_with(access)));
+    let short = |name: &str| {
+        let units = [(" KiB", "K"), (" MiB", "M"), (" B ", "B ")];
+        let name = access.and_then(|access| name.strip_prefix(access)).unwrap_or(name);
+        units.iter().fold(name.to_owned(), |name, (unit, letter)| name.replace(unit, letter))
+    };
+    names.enumerate().map(|(at, name)| (at as f64, short(name))).collect()
+}
+
 /// What named figures were on either side. Equal distances are equal ratios: block sizes and loads span orders of magnitude, and
 /// so do their figures.
 fn both(title: String, name: &str, loads: &[(String, &Metric)], letter: char) -> Plot {
@@ -147,7 +160,7 @@ fn both(title: String, name: &str, loads: &[(String, &Metric)], letter: char) ->
     };
     Plot {
         title,
-        x: PlotAxis::named("", known().map(|(at, (name, _))| (at as f64, name.clone())).collect()),
+        x: PlotAxis::named("", places(known().map(|(_, (name, _))| name.as_str()))),
         y,
         lines: vec![line("A".to_owned(), |one| one.base), line(letter.to_string(), |one| one.new)],
         marks: Vec::new(),
@@ -202,4 +215,19 @@ pub(super) fn sections(found: &Comparison, letter: char, margin: Ratio) -> Vec<S
         ..Section::default()
     });
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loads_along_an_axis_have_short_names() {
+        let of = |names: &[&str]| -> Vec<String> {
+            places(names.iter().copied()).into_iter().map(|(_, name)| name).collect()
+        };
+        assert_eq!(of(&["RND 64 KiB 65/35", "RND 512 B 0/100"]), ["64K 65/35", "512B 0/100"]);
+        assert_eq!(of(&["RND 4 KiB 0/100", "SEQ 1 MiB 100/0"]), ["RND 4K 0/100", "SEQ 1M 100/0"]);
+        assert_eq!(of(&["p99 read", "IOPS"]), ["p99 read", "IOPS"]);
+    }
 }

@@ -88,3 +88,78 @@ fn intervals_hold_as_often_as_they_say() {
         assert!(had >= 0.9, "{had} with {replicates}");
     }
 }
+
+/// Mean response time of a queue with exponential service of 1 ms on so many units by Erlang's formula, summed as he wrote
+/// it; `None` for one unit that takes 1 ms always.
+fn response_s(units: Option<u32>, utilisation: f64) -> f64 {
+    let Some(units) = units else { return SERVICE_S * (1.0 + utilisation / (2.0 * (1.0 - utilisation))) };
+    let offered = f64::from(units) * utilisation;
+    let mut term = 1.0;
+    let mut below = 0.0;
+    for k in 1..=units {
+        below += term;
+        term *= offered / f64::from(k);
+    }
+    let full = term / (1.0 - utilisation);
+    SERVICE_S * (1.0 + full / (below + full) / (f64::from(units) * (1.0 - utilisation)))
+}
+
+/// Shares of curves whose intervals hold the idle response time and the parallel units, of means that lie off by chance by
+/// so much.
+fn of_idle(units: Option<u32>, off: f64) -> [f64; 2] {
+    const SEEDS: u64 = 80;
+    let most = f64::from(units.unwrap_or(1)) / SERVICE_S;
+    let mut held = [0_u32; 2];
+    for seed in 0..SEEDS {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut noise = || {
+            let radius = (-2.0 * (1.0 - random.f64()).ln()).sqrt();
+            off * radius * (std::f64::consts::TAU * random.f64()).cos()
+        };
+        let point = |rate: f64, mean_s: f64| LoadPoint {
+            held: rate * mean_s,
+            rate,
+            mean_s,
+            response: latency(mean_s * 1e9, 1000),
+            bytes_per_s: 0.0,
+            errors: 0,
+            offered: rate,
+            dropped: 0,
+            backlog_max: 0,
+        };
+        let full: Vec<(f64, LoadPoint)> = (0..3)
+            .map(|_| most * (1.0 + noise() / 3.0))
+            .map(|rate| (256.0, point(rate, 256.0 / rate)))
+            .collect();
+        let mut offered = Vec::new();
+        for tenth in 1..=9 {
+            let utilisation = f64::from(tenth) / 10.0;
+            for _ in 0..3 {
+                let mean_s = response_s(units, utilisation) * (1.0 + noise());
+                offered.push((most * utilisation, point(most * utilisation, mean_s)));
+            }
+        }
+        let found = curve(&full, offered, &[]).expect("there are rates");
+        let rates = found.rates.as_ref().expect("it is over rates");
+        let estimates = [Some(rates.alone_s), found.answers.parallel_units];
+        for (which, (estimate, truth)) in estimates.into_iter().zip([SERVICE_S, most * SERVICE_S]).enumerate()
+        {
+            let Estimate { interval, value } = estimate.expect("rates are calm");
+            let (low, high) = interval.expect("there are three of each");
+            assert!((value / truth - 1.0).abs() < 10.0 * off, "{units:?}: {value}, not {truth}");
+            held[which] += u32::from((low..=high).contains(&truth));
+        }
+    }
+    held.map(|held| f64::from(held) / SEEDS as f64)
+}
+
+/// With a straight line of the inverse, which one exponential server has, those of 2 to 16 units held in none.
+#[test]
+fn the_idle_response_time_is_held_whatever_the_units() {
+    for units in [Some(1), Some(2), Some(4), Some(8), Some(16), Some(64), None] {
+        for off in [0.002, 0.01] {
+            let held = of_idle(units, off);
+            assert!(held.iter().all(|share| *share >= 0.9), "{held:?} of {units:?} units, {off} off");
+        }
+    }
+}

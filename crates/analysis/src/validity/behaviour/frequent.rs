@@ -80,8 +80,11 @@ pub(super) fn check(seconds: &[Second], view: &StepView<'_>, found: &mut Found) 
         return;
     }
     let count = slow.count as f64 / slots as f64;
+    // They may begin late and end early: from the first to the interval that has the last, without those in it.
+    let [(first, _), .., (last, in_last)] = hit.as_slice() else { return };
+    let between = count - *in_last as f64 / slots as f64;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time within a step")]
-    let period = Nanos((length_s / count * 1e9) as u64).approximate();
+    let period = Nanos((last.since(*first).as_secs_f64() / between * 1e9) as u64).approximate();
     found.mark(view, hit[0].0, format!("stalls about every {period}"));
     found.weighed(
         slow.most_ns as f64 / 1e9,

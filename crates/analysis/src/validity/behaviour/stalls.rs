@@ -41,6 +41,11 @@ struct Stall {
     lost_s: f64,
     /// The longest that an operation took which was under way then, seconds.
     slowest_s: f64,
+    /// When it began, and how long it lasted, seconds.
+    began_s: f64,
+    length_s: f64,
+    /// The intervals that tell whether operations are missing.
+    missing: Range<usize>,
 }
 
 impl Stall {
@@ -82,24 +87,25 @@ pub(super) fn check(mut seconds: Vec<Second>, view: &StepView<'_>, found: &mut F
         .unwrap_or_default();
     let is_apart =
         |stall: &Stall| regular.iter().all(|other| stall.to <= other.reach().start || stall.from >= other.to);
-    let all: Vec<Stall> = single(&seconds, usual, &chance).into_iter().filter(is_apart).collect();
-    if let Some(longest) = all.iter().max_by(|a, b| a.lost_s.total_cmp(&b.lost_s)) {
+    let all: Vec<Stall> =
+        single(&seconds, usual, is_closed(view), &chance).into_iter().filter(is_apart).collect();
+    if let Some(longest) = all.iter().max_by(|a, b| a.length_s.total_cmp(&b.length_s)) {
         for stall in &all {
-            found.mark(view, seconds[stall.from].start, format!("stall, {}", time(stall.lost_s)));
+            found.mark(view, instant(stall.began_s), format!("stall, {}", time(stall.length_s)));
         }
-        let at = seconds[longest.from].start.as_secs_f64();
         let times = match all.len() {
             1 => "once".to_owned(),
             count => format!("{count} times, at the longest"),
         };
         found.weighed(
-            longest.lost_s,
+            longest.length_s,
             "behaviour.stall",
             Severity::Warn,
             format!(
-                "{}throughput stopped {times} for about {}, at {at:.0} s: an operation took {} then",
+                "{}throughput stopped {times} for about {}, at {} s: an operation took {} then",
                 view.place(),
-                time(longest.lost_s),
+                time(longest.length_s),
+                tenths(longest.began_s),
                 time(longest.slowest_s)
             ),
             "look at what happened then (the kernel's log, the device's, other hosts); means hide it, the largest latency does not",
@@ -162,8 +168,29 @@ fn tell_of_the_end(seconds: &[Second], from: usize, view: &StepView<'_>, found: 
 }
 
 fn time(seconds: f64) -> String {
+    instant(seconds).approximate()
+}
+
+fn instant(seconds: f64) -> Nanos {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time within a step")]
-    Nanos((seconds * 1e9) as u64).approximate()
+    Nanos((seconds * 1e9).max(0.0) as u64)
+}
+
+/// Seconds to a tenth, which is nearer than intervals mostly tell.
+fn tenths(seconds: f64) -> String {
+    format!("{seconds:.1}").trim_end_matches(".0").to_owned()
+}
+
+/// Whether all of the load waits for what went before. Else what was missed in a stall is made up for behind it, so that
+/// throughput alone tells neither how long it was nor when.
+fn is_closed(view: &StepView<'_>) -> bool {
+    let is_even = |pacing: &Pacing| matches!(pacing, Pacing::Closed { think: Think::None });
+    view.step.started.step.streams.iter().all(|stream| is_even(&stream.pacing))
+}
+
+/// When a stall began whose first interval is this one: what it has was done before.
+fn began_s(first: &Second, usual: f64) -> f64 {
+    first.start.as_secs_f64() + first.length * (first.iops / usual).clamp(0.0, 1.0)
 }
 
 /// How many times as much as random counts the counts scatter, at least 1: by what neighbours differ by, which a few stalls do
@@ -187,7 +214,12 @@ fn chance_of(counted: f64, expected: f64) -> f64 {
 }
 
 /// Single stalls, in order.
-fn single(seconds: &[Second], usual: f64, chance: &dyn Fn(usize, usize) -> f64) -> Vec<Stall> {
+fn single(
+    seconds: &[Second],
+    usual: f64,
+    is_closed: bool,
+    chance: &dyn Fn(usize, usize) -> f64,
+) -> Vec<Stall> {
     let usually_slowest = median(&seconds.iter().map(|second| second.slowest_s).collect::<Vec<_>>());
     let lost = |second: &Second| (1.0 - second.iops / usual).max(0.0) * second.length;
     let is_low = |second: &Second| lost(second) >= LOST_MIN * second.length;
@@ -205,8 +237,16 @@ fn single(seconds: &[Second], usual: f64, chance: &dyn Fn(usize, usize) -> f64) 
         if is_low(&low[0]) && is_felt(from, to) {
             let (from, to) = core(from, to, chance);
             if chance(from, to) <= CHANCE_MAX {
-                let lost_s = seconds[from..to].iter().map(lost).sum();
-                stalls.push(Stall { from, to, lost_s, slowest_s });
+                let lost_s: f64 = seconds[from..to].iter().map(lost).sum();
+                // It may end within an interval that makes up for it, and begin in one that others made up for.
+                let reaches = lost_s + seconds[from].length + seconds[to - 1].length;
+                let is_made_up_for = !is_closed && slowest_s > lost_s && slowest_s <= reaches;
+                let (began_s, length_s) = if is_made_up_for {
+                    (began_s(&seconds[from], usual), slowest_s)
+                } else {
+                    (seconds[from].start.as_secs_f64(), lost_s)
+                };
+                stalls.push(Stall { from, to, lost_s, slowest_s, began_s, length_s, missing: from..to });
             }
         }
         from = to;
@@ -239,7 +279,7 @@ struct Series {
 impl Series {
     /// The intervals that they may be in.
     fn places(&self) -> impl Iterator<Item = usize> {
-        self.stalls.iter().flat_map(Stall::reach)
+        self.stalls.iter().flat_map(|stall| stall.missing.clone())
     }
 
     /// The mean of some figure of theirs.
@@ -252,8 +292,7 @@ impl Series {
 fn regular(seconds: &[Second], usual: f64, view: &StepView<'_>) -> Option<Series> {
     let usually_slowest = median(&seconds.iter().map(|second| second.slowest_s).collect::<Vec<_>>());
     // Where the load itself has gaps, fewer operations say nothing of the device.
-    let is_even = |pacing: &Pacing| matches!(pacing, Pacing::Closed { think: Think::None });
-    let counts_tell = view.step.started.step.streams.iter().all(|stream| is_even(&stream.pacing));
+    let counts_tell = is_closed(view);
     let is_marked = |second: &Second| {
         let waits = usually_slowest > 0.0 && second.slowest_s >= SLOWER_TIMES * usually_slowest;
         waits || (counts_tell && second.iops < STALL_SHARE * usual)
@@ -270,13 +309,20 @@ fn regular(seconds: &[Second], usual: f64, view: &StepView<'_>) -> Option<Series
         let to = from + group.len();
         if is_marked(&group[0]) {
             let slowest_s = group.iter().map(|second| second.slowest_s).fold(0.0, f64::max);
-            let lost_s = seconds[from.saturating_sub(1)..to].iter().map(lost).sum();
+            let stall = if counts_tell {
+                let lost_s = seconds[from.saturating_sub(1)..to].iter().map(lost).sum();
+                let (began_s, length_s) = (seconds[from].start.as_secs_f64(), lost_s);
+                let missing = from.saturating_sub(1)..to;
+                Stall { from, to, lost_s, slowest_s, began_s, length_s, missing }
+            } else {
+                made_up_for(seconds, from, to, usual, slowest_s)
+            };
             // What waits is completed with the end of a stall.
             let end = group[group.len() - 1].start.since(seconds[0].start).as_secs_f64();
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index")]
             let cell = (end / length).round() as u64;
             if cells.last().is_none_or(|last| cell > last + 1) {
-                stalls.push(Stall { from, to, lost_s, slowest_s });
+                stalls.push(stall);
                 cells.push(cell);
             }
         }
@@ -291,17 +337,37 @@ fn regular(seconds: &[Second], usual: f64, view: &StepView<'_>) -> Option<Series
     Some(Series { stalls, period_s: period * length })
 }
 
+/// A stall of a load that comes at a rate, by the intervals in which what had waited for so long was completed: those say nothing
+/// of what is missing, since all that came due meanwhile is done in them as well. The longest operation says how long it was.
+fn made_up_for(seconds: &[Second], from: usize, to: usize, usual: f64, slowest_s: f64) -> Stall {
+    let until_s = seconds[from].start.as_secs_f64();
+    let is_before = |second: &Second| second.end.as_secs_f64() <= until_s - slowest_s;
+    let first = seconds[..from].iter().rposition(is_before).map_or(0, |at| at + 1);
+    let lost = |second: &Second| (1.0 - second.iops / usual).max(0.0) * second.length;
+    let first = (first..from).find(|&at| lost(&seconds[at]) >= LOST_MIN * seconds[at].length).unwrap_or(from);
+    let lost_s = seconds[first..from].iter().map(lost).sum();
+    // It ended in the first of the intervals.
+    let began_s = if first == from {
+        until_s
+    } else {
+        let latest_s = seconds[from].end.as_secs_f64() - slowest_s;
+        began_s(&seconds[first], usual).clamp(until_s - slowest_s, latest_s.max(until_s - slowest_s))
+    };
+    Stall { from: first, to, lost_s, slowest_s, began_s, length_s: slowest_s, missing: first..from }
+}
+
 /// Tells stalls that come regularly, by what they are: nothing goes on, less does, or a few operations wait. Whether there is
 /// something to tell. `is_lost`: operations are missing, by more than noise explains.
 fn tell(series: &Series, is_lost: bool, seconds: &[Second], view: &StepView<'_>, found: &mut Found) -> bool {
     let (lost_s, slowest_s) = (series.mean(|stall| stall.lost_s), series.mean(|stall| stall.slowest_s));
+    let length_s = series.mean(|stall| stall.length_s);
     let usually_slowest = median(&seconds.iter().map(|second| second.slowest_s).collect::<Vec<_>>());
     let waits = usually_slowest > 0.0 && slowest_s >= SLOWER_TIMES * usually_slowest;
     let longest = time(series.stalls.iter().map(|stall| stall.slowest_s).fold(0.0, f64::max));
     let period = time(series.period_s);
     let is_felt = waits && slowest_s >= WAITED_SHARE * lost_s;
     let (what, label, single) = if is_lost && is_felt && lost_s >= COST_SHARE * slowest_s {
-        let what = format!("stalls of about {} every {period}", time(lost_s));
+        let what = format!("stalls of about {} every {period}", time(length_s));
         (format!("{what}, an operation took up to {longest} then"), what, "stall")
     } else if is_lost && !is_felt {
         (
@@ -321,15 +387,15 @@ fn tell(series: &Series, is_lost: bool, seconds: &[Second], view: &StepView<'_>,
     };
     for (at, stall) in series.stalls.iter().take(MARKED_MAX).enumerate() {
         let label = if at == 0 { label.clone() } else { single.to_owned() };
-        found.mark(view, seconds[stall.from].start, label);
+        found.mark(view, instant(stall.began_s), label);
     }
-    let place = |stall: Option<&Stall>| stall.map_or(0.0, |stall| seconds[stall.from].start.as_secs_f64());
+    let place = |stall: Option<&Stall>| tenths(stall.map_or(0.0, |stall| stall.began_s));
     found.weighed(
         lost_s.max(slowest_s),
         "behaviour.stalls",
         Severity::Warn,
         format!(
-            "{}{what}: {} times from {:.0} s to {:.0} s",
+            "{}{what}: {} times from {} s to {} s",
             view.place(),
             series.stalls.len(),
             place(series.stalls.first()),

@@ -85,6 +85,16 @@ fn stalls_as_frequent_as_intervals_are_told() {
     }
 }
 
+/// Every 0.7 s from 20 s on, and not as if they had come from the beginning on.
+#[test]
+fn frequent_stalls_that_begin_late_are_told_with_their_own_period() {
+    let stalls: Vec<(f64, f64)> = (0..57).map(|k| (20.0 + 0.7 * f64::from(k), 0.1)).collect();
+    let told = stalls_told(&simulated(8, 60, 1, &|random, _| exponential(random, 0.001), &stalls));
+    assert_eq!(told.len(), 1, "{told:#?}");
+    let period = told[0].split("every ").nth(1).and_then(|rest| rest.split(" ms").next()).unwrap();
+    assert!((690.0..=712.0).contains(&period.parse::<f64>().unwrap()), "{told:#?}");
+}
+
 /// Heavy tails, second sorts of operations, and one worker whose target is slow and even: one run in a hundred is said to
 /// stall, at most.
 #[test]

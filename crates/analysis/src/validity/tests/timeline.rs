@@ -290,6 +290,64 @@ fn stall_at(record: &mut Record, moments: impl Iterator<Item = f64>, length: f64
 }
 
 /// Stalls every ten seconds: one statement, with their length, their distance and marks on the time line.
+/// Stalls of a load at 2,000/s on a device that does 4,000: nothing in them, all that came meanwhile behind them, in tenths of a
+/// second.
+fn made_up_for(seconds: u64, stalls: &[(u64, u64)]) -> Vec<String> {
+    let (mut waiting, mut counts) = (0_u64, vec![0_u64; usize::try_from(seconds).unwrap()]);
+    let mut ends = Vec::new();
+    for tenth in 0..seconds * 10 {
+        waiting += 200;
+        let is_stalled = stalls.iter().any(|(at, length)| (*at..at + length).contains(&tenth));
+        let done = if is_stalled { 0 } else { waiting.min(400) };
+        waiting -= done;
+        counts[usize::try_from(tenth / 10).unwrap()] += done;
+        ends.extend(
+            stalls.iter().filter(|(at, length)| at + length == tenth).map(|(_, length)| (tenth, *length)),
+        );
+    }
+    let mut record = counted(&counts, true);
+    for (tenth, length) in ends {
+        let interval = &mut record.steps[0].intervals[usize::try_from(tenth / 10).unwrap()];
+        interval.tally.kinds[0].service.moments.max_ns = length * 100_000_000 + 5_000_000;
+    }
+    behaviour(&record).iter().map(|one| format!("{}: {}", one.id, one.evidence)).collect()
+}
+
+#[test]
+fn stalls_at_a_rate_are_as_long_as_what_waited_for_them() {
+    let regular =
+        |first: u64, length: u64| -> Vec<(u64, u64)> { (0..11).map(|k| (first + k * 100, length)).collect() };
+    for (first, length, expect) in [
+        (
+            50,
+            30,
+            "stalls of about 3.00 s every 10.0 s, an operation took up to 3.00 s then: 11 times from 5 s to 105 s",
+        ),
+        (
+            55,
+            30,
+            "stalls of about 3.00 s every 10.0 s, an operation took up to 3.00 s then: 11 times from 5.5 s to 105.5 s",
+        ),
+        (
+            50,
+            14,
+            "stalls of about 1.40 s every 10.0 s, an operation took up to 1.40 s then: 11 times from 5 s to 105 s",
+        ),
+    ] {
+        let told = made_up_for(120, &regular(first, length));
+        let told: Vec<String> =
+            told.iter().map(|one| one.replace("3.01 s", "3.00 s").replace("1.41 s", "1.40 s")).collect();
+        assert_eq!(told, [format!("behaviour.stalls: {expect}")]);
+    }
+    let once = made_up_for(60, &[(50, 14)]);
+    assert_eq!(once.len(), 1, "{once:?}");
+    assert!(
+        once[0].contains("once for about 1.40 s, at 5 s")
+            || once[0].contains("once for about 1.41 s, at 5 s"),
+        "{once:?}"
+    );
+}
+
 #[test]
 fn stalls_that_come_regularly_are_told_as_such() {
     let check = |seconds: usize, period: f64, length: f64, expect: &str| {
