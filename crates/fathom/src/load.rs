@@ -475,7 +475,7 @@ impl From<Unread> for String {
 
 /// The line, from 1, that a byte lies in.
 fn line_of(bytes: &[u8], at: usize) -> usize {
-    1 + bytes[..at].iter().filter(|&&byte| byte == b'\n').count()
+    bytes[..at].split(|byte| *byte == b'\n').count()
 }
 
 fn too_large(path: &Path) -> String {

@@ -109,12 +109,8 @@ pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
         facts: started.facts.clone(),
         clock,
         changes,
-<<<<<<< HEAD
-        changed: 0,
-        began: None,
-=======
         changed: Vec::new(),
->>>>>>> plan4
+        began: None,
         engines: BTreeSet::new(),
         aborted: None,
         zeroes: Zeroes::of(started.question.as_ref()),
@@ -218,13 +214,9 @@ struct Runner<'a, 'b> {
     clock: fathom_engine::RealClock,
     changes: Changes,
     /// Steps that took the place of another.
-<<<<<<< HEAD
-    changed: u64,
+    changed: Vec<String>,
     /// When the first step began.
     began: Option<Nanos>,
-=======
-    changed: Vec<String>,
->>>>>>> plan4
     /// What was told of what streams run on: a sweep of a thousand steps says it once.
     engines: BTreeSet<String>,
     /// Why a condition of the job has ended the run.

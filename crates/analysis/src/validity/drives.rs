@@ -42,7 +42,7 @@ fn silent(drive: &Drive, found: &mut Found) {
 }
 
 /// What a controller warns of, one by one.
-fn warnings<'a>(drive: &'a Drive) -> impl Iterator<Item = &'a str> {
+fn warnings(drive: &Drive) -> impl Iterator<Item = &str> {
     drive.said(name::WARNINGS).flat_map(|said| said.split(", ")).filter(|warning| *warning != "none")
 }
 

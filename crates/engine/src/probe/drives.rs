@@ -210,7 +210,7 @@ mod tests {
         health[216..220].copy_from_slice(&11_u32.to_le_bytes());
         health[220..224].copy_from_slice(&1_u32.to_le_bytes());
         let mut test = [0_u8; 512];
-        (test[0], test[1]) = (0x2, 0x80 | 40);
+        (test[0], test[1]) = (0x2, 0x80 | 0x28);
         let said = nvme(&health, Some(&test));
         let expect = [
             (name::WARNINGS, "spare below its threshold, temperature beyond its threshold, read-only, bit 6"),

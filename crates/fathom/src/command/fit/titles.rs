@@ -65,9 +65,9 @@ pub(super) fn counts(title: &str) -> Option<Counts> {
 pub(super) fn is_no_mean(title: &str) -> bool {
     words(title).iter().any(|word| {
         let digits = |rest: &str| rest.len() >= DIGITS_MIN && rest.bytes().all(|byte| byte.is_ascii_digit());
-        let glued = |name: &&str| word.strip_prefix(*name).is_some_and(|rest| digits(rest));
+        let glued = |name: &&str| word.strip_prefix(*name).is_some_and(digits);
         NO_MEAN.contains(&word.as_str())
-            || ["p", "lat", "clat", "latp"].iter().any(|name| glued(&name))
+            || ["p", "lat", "clat", "latp"].iter().any(glued)
             || word.strip_suffix("th").is_some_and(digits)
     })
 }
