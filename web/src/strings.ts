@@ -184,7 +184,8 @@ export const strings = {
     asWritten: "as in the text",
     noLineMore: (options: string[]) =>
       `No line more: a cycled value cannot be in a line of a mix, nor one that has no field here (${options.join(", ")}).`,
-    specIsLess: (options: string[]) => `These lines are not all that the text says of ${options.join(", ")}: they cannot be kept.`,
+    specIsLess: (options: string[]) =>
+      `These lines are not all that the text says of ${options.join(", ")}: they cannot be kept.`,
     specNotTaken: (name: string, options: string[]) =>
       `${name} is not taken: the text says of ${options.join(", ")} what cannot be beside its lines.`,
     shares: (total: number) =>

@@ -47,7 +47,7 @@ fn what_ends_with_a_job() {
     let Reading { job, .. } = read("x", &jobs("exitall\nexit_what=all\n"), &Surroundings::empty());
     let ends: Vec<&str> = job.streams.iter().map(|stream| stream.options.at_end.get().word()).collect();
     assert_eq!(ends, ["run", "group"]);
-    check(&jobs("exitall\nexit_what=stonewall\n"), &["at_end = \"stage\""], &[]);
+    check(&jobs("exitall\nexit_what=stonewall\n"), &["at_end = \"running\""], &[]);
     check(&jobs("exitall_on_error\n"), &["at_error = \"group\"", "at_error = \"worker\""], &[]);
     check(&jobs("exitall_on_error\nexit_what=all\n"), &["at_error = \"run\""], &[]);
 }
