@@ -20,6 +20,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fs::File;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -39,7 +40,7 @@ struct LaidOut<'a> {
     /// Absent where it is open only for its turns.
     file: Option<File>,
     /// Ranges without data.
-    missing: Vec<std::ops::Range<u64>>,
+    missing: Vec<Range<u64>>,
     /// Its filesystem and inode.
     identity: FileIdentity,
     /// This changes it.
@@ -161,7 +162,7 @@ fn begin<'a>(
         }
     }
     identities.insert(path.clone(), opened);
-    let missing = missing(&file, path, target.size, *layout)?;
+    let missing = missing(&file, path, target.size, *layout, &reach(&users, index))?;
     let meta = file.metadata().map_err(|error| PrepareError::system("cannot look at", path, error))?;
     let takes_space = matches!(
         layout,
@@ -378,13 +379,25 @@ fn length(file: &File, path: &Path) -> Result<u64, PrepareError> {
     Ok(u64::try_from(stat.st_size).unwrap_or(0))
 }
 
-/// Ranges of the file, up to `size`, that hold no written data.
+/// From where to where its users go in a target.
+fn reach(users: &[&Stream], index: usize) -> Range<u64> {
+    let workers = users.iter().flat_map(|stream| &stream.workers);
+    let ours = workers.flat_map(|worker| &worker.extents).filter(|extent| extent.target as usize == index);
+    ours.fold(u64::MAX..0, |reach, extent| {
+        let length = extent.length.max(extent.room).0;
+        reach.start.min(extent.start.0)..reach.end.max(extent.start.0.saturating_add(length))
+    })
+}
+
+/// Ranges of the file, up to `size`, that hold no written data: all behind its end, and those before it where somebody goes. Holes
+/// that nobody is aimed at belong to whoever made the file.
 fn missing(
     file: &File,
     path: &Path,
     size: Bytes,
     layout: LayoutRule,
-) -> Result<Vec<std::ops::Range<u64>>, PrepareError> {
+    reach: &Range<u64>,
+) -> Result<Vec<Range<u64>>, PrepareError> {
     let length = length(file, path)?;
     match layout {
         LayoutRule::MustExist if length < size.0 => {
@@ -399,7 +412,9 @@ fn missing(
         | LayoutRule::Reserved
         | LayoutRule::Extended => Ok(Vec::new()),
         LayoutRule::Written => {
-            let mut ranges = holes(file, length.min(size.0));
+            let known = holes(file, length.min(size.0)).into_iter();
+            let clipped = known.map(|hole| hole.start.max(reach.start)..hole.end.min(reach.end));
+            let mut ranges: Vec<Range<u64>> = clipped.filter(|hole| !hole.is_empty()).collect();
             if length < size.0 {
                 ranges.push(length..size.0);
             }
@@ -410,7 +425,7 @@ fn missing(
 }
 
 /// Holes and unwritten extents below `end`. A filesystem that cannot tell reports none.
-fn holes(file: &File, end: u64) -> Vec<std::ops::Range<u64>> {
+fn holes(file: &File, end: u64) -> Vec<Range<u64>> {
     let mut ranges = Vec::new();
     let mut at = 0;
     while at < end {
@@ -428,7 +443,7 @@ fn holes(file: &File, end: u64) -> Vec<std::ops::Range<u64>> {
 fn write_ranges(
     file: &File,
     path: &Path,
-    ranges: &[std::ops::Range<u64>],
+    ranges: &[Range<u64>],
     (content, seed): (&Content, u64),
     report: &mut dyn FnMut(u64),
     stop: &AtomicBool,

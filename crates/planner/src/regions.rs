@@ -194,8 +194,12 @@ fn span_in(
         Class::Block if dialect == Dialect::Fio => item.end,
         _ => item.size,
     };
-    let start =
-        if *options.append.get() { item.there } else { start_in(options, block, u64::from(number), whole) };
+    // Only a file has an end to append to.
+    let start = if *options.append.get() && item.class == Class::File {
+        item.there
+    } else {
+        start_in(options, block, u64::from(number), whole)
+    };
     let length = match options.size.get() {
         None => item.size.saturating_sub(start),
         Some(&Amount::Share(share)) => Bytes(share_of(share, item.size)).round_down(Bytes(block)).0,

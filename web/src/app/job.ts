@@ -277,7 +277,7 @@ export function rewritten(text: string, form: Form, like?: Like): string {
     const written = sections(whole, "workload").map(([name]) => name);
     before.workload = Object.fromEntries(sections(before, "workload").filter(([name]) => written.includes(name)));
   }
-  return released(edited(text, before, after), gone);
+  return released(edited(text, before, after), gone, text);
 }
 
 /** Seconds of each unit that a time of a job may have. */

@@ -8,12 +8,24 @@ export interface Gone {
   name: string;
 }
 
-/** The text without what names these: streams of stages, stages that had no others, and what was swept of them. */
-export function released(text: string, gone: Gone[]): string {
+/**
+ * The text without what names these: streams of stages, stages that had no others, targets of streams, and what was swept of them.
+ * Of a stream that had no other target an empty list stays, which is a fault: without one it would go to all that are left.
+ */
+export function released(text: string, gone: Gone[], before = text): string {
   if (gone.length === 0) return text;
+  const targets = gone.filter(({ kind }) => kind === "target").map(({ name }) => name);
   const streams = gone.filter(({ kind }) => kind === "stream").map(({ name }) => name);
   const prefixes = gone.map(({ kind, name }) => `${kind}.${name}.`);
   let changed = text;
+  const [{ stream: then }, { stream: now }] = [parse(before), parse(text)];
+  for (const [name, stream] of isTable(then) ? Object.entries(then) : []) {
+    if (!isTable(stream) || !isTable(now) || !(name in now)) continue;
+    const aims = typeof stream.targets === "string" ? [stream.targets] : stream.targets;
+    if (!Array.isArray(aims) || !aims.some((aim) => targets.includes(String(aim)))) continue;
+    const left = aims.filter((aim) => !targets.includes(String(aim)));
+    changed = replaced(changed, ["stream", name, "targets"], left);
+  }
   const stagesOf = () => {
     const { stage } = parse(changed);
     return isTable(stage) ? Object.entries(stage) : [];

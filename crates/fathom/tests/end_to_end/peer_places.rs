@@ -321,9 +321,19 @@ fn what_appends_to_a_device_goes_on() {
             ("--rw=randwrite --size=1m --loops=3", false),
             ("--rw=read --loops=2", false),
             ("--rw=read --io_size=9m", false),
+            ("--rw=write --offset=2m", false),
             ("--rw=rw --size=1m --loops=3", true),
         ] {
             check(&of(how), &[], is_drawn);
+        }
+        // Where it begins, and nowhere else.
+        for program in [&["fio"][..], &[FATHOM, "fio"]] {
+            std::fs::write(&device, vec![0; 4 << 20]).expect("the device can be written");
+            left(program, &of("--rw=write --offset=2m --size=1m"), &[]);
+            let bytes = std::fs::read(&device).expect("the device can be read");
+            let written: Vec<bool> =
+                bytes.chunks(1 << 20).map(|part| part.iter().any(|byte| *byte != 0)).collect();
+            assert_eq!(written, [false, false, true, false], "{program:?}");
         }
         for how in ["--rw=write --size=1m", "--rw=read"] {
             let line = of(&format!("{how} --time_based --runtime=1"));
