@@ -137,6 +137,22 @@ fn what_is_there_stays_and_what_is_missing_is_written() {
 }
 
 #[test]
+fn holes_that_nobody_goes_to_stay() {
+    let stage = Stage::new();
+    let path = stage.path("sparse");
+    File::create(&path).unwrap().set_len(4 << 20).unwrap();
+    let mut step = reading(&[(&path, LayoutRule::Written, 4 << 20)]);
+    for extent in step.streams.iter_mut().flat_map(|stream| &mut stream.workers).flat_map(|w| &mut w.extents)
+    {
+        (extent.start, extent.length, extent.room) = (Bytes::mib(1), Bytes::mib(1), Bytes::mib(1));
+    }
+    ready(step).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    let written: Vec<bool> = bytes.chunks(1 << 20).map(|part| part.iter().any(|byte| *byte != 0)).collect();
+    assert_eq!(written, [false, true, false, false]);
+}
+
+#[test]
 fn a_file_that_is_complete_or_larger_is_left_alone() {
     let stage = Stage::new();
     let path = stage.filled("full", 2 << 20, 7);
