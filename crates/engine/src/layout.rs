@@ -383,10 +383,11 @@ fn length(file: &File, path: &Path) -> Result<u64, PrepareError> {
 fn reach(users: &[&Stream], index: usize) -> Range<u64> {
     let workers = users.iter().flat_map(|stream| &stream.workers);
     let ours = workers.flat_map(|worker| &worker.extents).filter(|extent| extent.target as usize == index);
-    ours.fold(u64::MAX..0, |reach, extent| {
+    let spans = ours.map(|extent| {
         let length = extent.length.max(extent.room).0;
-        reach.start.min(extent.start.0)..reach.end.max(extent.start.0.saturating_add(length))
-    })
+        extent.start.0..extent.start.0.saturating_add(length)
+    });
+    spans.reduce(|all, one| all.start.min(one.start)..all.end.max(one.end)).unwrap_or(0..0)
 }
 
 /// Ranges of the file, up to `size`, that hold no written data: all behind its end, and those before it where somebody goes. Holes
