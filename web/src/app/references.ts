@@ -9,7 +9,8 @@ export interface Gone {
 }
 
 /**
- * The text without what names these: streams of stages, stages that had no others, targets of streams, and what was swept of them.
+ * The text without what names these: streams of stages, stages that had no others, targets of streams, and what was swept of
+ * them.
  * Of a stream that had no other target an empty list stays, which is a fault: without one it would go to all that are left.
  */
 export function released(text: string, gone: Gone[], before = text): string {

@@ -389,8 +389,9 @@ fn the_load_changes_while_it_runs() {
     assert_eq!(steps[1]["stop"], "complete");
     assert_eq!(steps[1]["parameters"][0]["name"], "stream.users.rate");
     let elapsed: f64 = steps.iter().map(|step| step["elapsed_s"].as_f64().expect("it has an end")).sum();
-    // The end is the time that was asked for, not when a worker noticed it: no load moves it.
-    assert!((elapsed - 2.0).abs() < 1e-6, "{elapsed}");
+    // The end is the time that was asked for, not when a worker noticed it: no load moves it, but for an operation that is
+    // under way then.
+    assert!((1.999_999..2.05).contains(&elapsed), "{elapsed}");
     let notes = result["notes"].to_string();
     assert!(notes.contains("the load is changed: stream.users.rate = 1000/s"), "{notes}");
     assert!(notes.contains("no stream \\\"nobody\\\" runs"), "{notes}");
