@@ -389,9 +389,10 @@ fn the_load_changes_while_it_runs() {
     assert_eq!(steps[1]["stop"], "complete");
     assert_eq!(steps[1]["parameters"][0]["name"], "stream.users.rate");
     let elapsed: f64 = steps.iter().map(|step| step["elapsed_s"].as_f64().expect("it has an end")).sum();
-    // The end is the time that was asked for, not when a worker noticed it: no load moves it, but for an operation that is
-    // under way then.
-    assert!((1.999_999..2.05).contains(&elapsed), "{elapsed}");
+    // The end is the time that was asked for, not when a worker noticed it; or, where more had come due than a late worker had done
+    // by then, when the last of that completed.
+    let longest = steps[1]["total"]["all"]["response"]["max_ns"].as_f64().expect("operations have one") / 1e9;
+    assert!((-1e-6..=longest + 1e-6).contains(&(elapsed - 2.0)), "{elapsed}, the longest took {longest}");
     let notes = result["notes"].to_string();
     assert!(notes.contains("the load is changed: stream.users.rate = 1000/s"), "{notes}");
     assert!(notes.contains("no stream \\\"nobody\\\" runs"), "{notes}");
