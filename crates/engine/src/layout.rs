@@ -379,14 +379,11 @@ fn length(file: &File, path: &Path) -> Result<u64, PrepareError> {
     Ok(u64::try_from(stat.st_size).unwrap_or(0))
 }
 
-/// From where to where its users go in a target.
+/// From where to where operations of its users begin in a target.
 fn reach(users: &[&Stream], index: usize) -> Range<u64> {
     let workers = users.iter().flat_map(|stream| &stream.workers);
     let ours = workers.flat_map(|worker| &worker.extents).filter(|extent| extent.target as usize == index);
-    let spans = ours.map(|extent| {
-        let length = extent.length.max(extent.room).0;
-        extent.start.0..extent.start.0.saturating_add(length)
-    });
+    let spans = ours.map(|extent| extent.start.0..extent.start.0.saturating_add(extent.length.0));
     spans.reduce(|all, one| all.start.min(one.start)..all.end.max(one.end)).unwrap_or(0..0)
 }
 
