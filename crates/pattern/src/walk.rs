@@ -255,10 +255,9 @@ impl Walk {
         self.move_zone(at, track);
         let spot = self.spot(at, kind, track)?;
         let lot = &self.lots[at];
-        if spot.place >= lot.length || lot.window + spot.place >= lot.end {
-            return None;
-        }
-        let (offset, length) = match self.fitting(at, kind, spot) {
+        let is_behind = spot.place >= lot.length || lot.window + spot.place >= lot.end;
+        let fitting = if is_behind { None } else { self.fitting(at, kind, spot) };
+        let (offset, length) = match fitting {
             Some(fitting) => fitting,
             None => self.elsewhere(at, kind, spot)?,
         };
