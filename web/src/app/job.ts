@@ -16,7 +16,7 @@ import {
   type AccessLine,
 } from "./access";
 import { options } from "./limits";
-import { released } from "./references";
+import { joined, released } from "./references";
 import { openString } from "./remarks";
 import { edited, isTable, parse, same, type Table } from "./toml";
 
@@ -277,7 +277,8 @@ export function rewritten(text: string, form: Form, like?: Like): string {
     const written = sections(whole, "workload").map(([name]) => name);
     before.workload = Object.fromEntries(sections(before, "workload").filter(([name]) => written.includes(name)));
   }
-  return released(edited(text, before, after), gone, text);
+  const left = released(edited(text, before, after), gone, text);
+  return like ? joined(left, like.stream.name, like.stream.from) : left;
 }
 
 /** Seconds of each unit that a time of a job may have. */

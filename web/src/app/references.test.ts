@@ -41,3 +41,25 @@ test("a target that is left out of the form is out of the lists of streams, and 
     expect(after.streams.map(({ targets }) => targets)).toEqual([both, one]);
   }
 });
+
+test("a stream more is in the stages of the one it is like, and in no other", () => {
+  const stages = `${job}streams = ["both"] # mine
+
+[stage.n]
+time = "1s"
+streams = "one"
+
+[stage.o]
+time = "2s"
+`;
+  const form = structuredClone(toForm(stages)!.form);
+  const last = form.streams.at(-1)!;
+  form.streams.push({ ...structuredClone(last), name: "load", workload: "load" });
+  const more = rewritten(stages, form, {
+    workload: { name: "load", from: last.workload },
+    stream: { name: "load", from: last.name },
+  });
+  expect(more).toContain('streams = ["both"] # mine');
+  expect(more).toContain('streams = ["one", "load"]');
+  expect(more.match(/streams/g)).toHaveLength(2);
+});

@@ -51,3 +51,15 @@ export function released(text: string, gone: Gone[], before = text): string {
   }
   return changed;
 }
+
+/** The text in which a stream that came is in every stage that names the one it began as. */
+export function joined(text: string, name: string, from: string): string {
+  const { stage } = parse(text);
+  let changed = text;
+  for (const [of, section] of isTable(stage) ? Object.entries(stage) : []) {
+    const streams = isTable(section) ? section.streams : undefined;
+    const names = typeof streams === "string" ? [streams] : streams;
+    if (Array.isArray(names) && names.includes(from)) changed = replaced(changed, ["stage", of, "streams"], [...names, name]);
+  }
+  return changed;
+}

@@ -531,6 +531,20 @@ fn what_appends_in_zones_ends_with_the_last() {
 }
 
 #[test]
+fn jumps_through_a_file_go_on_to_io_size_in_every_loop() {
+    let lines: Vec<String> = ["4k", "-4k", "8k", "1k", "-1k"]
+        .iter()
+        .flat_map(|stride| ["256k", "100k", "32k"].map(|io_size| (stride, io_size)))
+        .flat_map(|(stride, io_size)| ["", " --offset=16k"].map(|offset| (stride, io_size, offset)))
+        .map(|(stride, io_size, offset)| {
+            format!("--filename=f --size=64k --bs=4k --loops=3 --rw=write:{stride} --io_size={io_size}{offset}")
+        })
+        .collect();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    checked("jumps_through_a_file_go_on_to_io_size_in_every_loop", &lines, &[("f", 128 << 10)], false);
+}
+
+#[test]
 fn what_appends_is_not_mapped() {
     let lines = [
         "--rw=write --size=64k --file_append=1 --ioengine=mmap",

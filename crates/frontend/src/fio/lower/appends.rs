@@ -3,7 +3,7 @@
 
 use super::super::ParsedJob;
 use super::super::faults::Faults;
-use super::super::settings::Settings;
+use super::super::settings::{Operations, Settings};
 use super::super::values::Size;
 use super::workload::Lowered;
 use fathom_model::{Amount, Engine, StreamOptions};
@@ -28,8 +28,8 @@ pub(super) fn end(
     if !settings.files.append || goes_on {
         return;
     }
-    let is_mix =
-        !lowered.is_random && lowered.passes_go_on && (1..100).contains(&settings.operations.mix_read);
+    let Operations { rw, mix_read, .. } = &settings.operations;
+    let is_mix = matches!(rw.as_str(), "rw" | "readwrite") && (1..100).contains(mix_read);
     let most: u32 = if is_mix { 2 } else { 1 };
     let place = settings.span("file_append", parsed.span);
     let name = match (options.passes.get().copied(), asked(settings, files)) {

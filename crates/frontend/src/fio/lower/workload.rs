@@ -126,6 +126,7 @@ pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &m
     // What jumps by whole blocks begins anew at the end; by others it stops there.
     let stride = *options.stride.get();
     let wraps = stride > 0 && stride.unsigned_abs().is_multiple_of(smallest.max(1));
+    let has_offset = settings.has("offset") || settings.has("offset_increment");
     Lowered {
         options,
         rate,
@@ -136,6 +137,8 @@ pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &m
         is_random,
         is_trimwrite,
         passes_go_on: (is_mix && !is_random)
+            || stride < 0
+            || (wraps && !has_offset)
             || (writes && is_random && operations.no_random_map && !operations.lfsr),
         leaves_end: !is_trimwrite && (wraps || leaves_end(settings, is_random, is_mix)),
     }
