@@ -381,9 +381,11 @@ fn length(file: &File, path: &Path) -> Result<u64, PrepareError> {
 
 /// From where to where operations of its users begin in a target.
 fn reach(users: &[&Stream], index: usize) -> Range<u64> {
-    let workers = users.iter().flat_map(|stream| &stream.workers);
-    let ours = workers.flat_map(|worker| &worker.extents).filter(|extent| extent.target as usize == index);
-    let spans = ours.map(|extent| extent.start.0..extent.start.0.saturating_add(extent.length.0));
+    let spans = users.iter().flat_map(|stream| {
+        let extents = stream.workers.iter().flat_map(|worker| &worker.extents);
+        let ours = extents.filter(|extent| extent.target as usize == index);
+        ours.map(|extent| extent.start.0..extent.start.0.saturating_add(stream.workload.span(extent)))
+    });
     spans.reduce(|all, one| all.start.min(one.start)..all.end.max(one.end)).unwrap_or(0..0)
 }
 

@@ -128,7 +128,9 @@ impl Verifier {
         let largest = workload.cases.iter().map(|case| case.size.largest()).max().unwrap_or(1);
         let last_writes = match rule.ledger {
             Ledger::NotNeeded => None,
-            Ledger::Every(bytes) => Some(LastWrites::new(&plan.extents, bytes, largest)),
+            Ledger::Every(bytes) => {
+                Some(LastWrites::new(&plan.extents, bytes, |extent| workload.reach(extent)))
+            }
         };
         Self {
             stamper: Stamper::new(rule, &workload.content, worker_index),

@@ -15,22 +15,17 @@ pub struct LastWrites {
 }
 
 impl LastWrites {
-    /// How many stretches of `granule` bytes there are in an extent; each costs 4 bytes. An operation of at most `largest`
-    /// bytes may reach into the room behind it.
-    fn stretches(extent: &Extent, granule: u32, largest: u32) -> u64 {
-        let reach = extent.length.0 + extent.room.0.min(u64::from(largest));
-        reach.div_ceil(u64::from(granule.max(1)))
-    }
-
-    /// None written yet. `granule` divides the place and the size of every operation; none is larger than `largest`.
-    pub fn new(extents: &[Extent], granule: u32, largest: u32) -> Self {
+    /// None written yet; each stretch costs 4 bytes. `granule` divides the place and the size of every operation, and `reach`
+    /// says how many bytes from the start of an extent on they go to.
+    pub fn new(extents: &[Extent], granule: u32, reach: impl Fn(&Extent) -> u64) -> Self {
+        let granule = u64::from(granule.max(1));
         let mut total = 0;
         let mut starts = Vec::with_capacity(extents.len());
         for extent in extents {
             starts.push((extent.start.0, to_usize(total)));
-            total += Self::stretches(extent, granule, largest);
+            total += reach(extent).div_ceil(granule);
         }
-        Self { granule: u64::from(granule.max(1)), extents: starts, last: vec![0; to_usize(total)] }
+        Self { granule, extents: starts, last: vec![0; to_usize(total)] }
     }
 
     /// Write `number`, counted from the last [`Self::forget`] on, goes to this place; 0 for what is no longer data.
@@ -76,7 +71,7 @@ mod tests {
             // The last ones reach up to 5 stretches over the end.
             let extent =
                 |target| Extent { target, start: Bytes(1000), length: Bytes(400), room: Bytes(1 << 40) };
-            let mut last = LastWrites::new(&[extent(0), extent(1)], 10, 50);
+            let mut last = LastWrites::new(&[extent(0), extent(1)], 10, |extent| extent.length.0 + 50);
             for (&(at, place, size), number) in writes.iter().zip(1..) {
                 last.note(at, 1000 + place * 10, size * 10, number);
             }

@@ -394,7 +394,8 @@ impl Walk {
         let lot = &mut self.lots[at];
         let mut room = lot.length.min(lot.end);
         if let Zones::Strided { range, .. } = zones {
-            room = range;
+            // The last one may be cut off by the end.
+            room = range.min(lot.end - lot.window);
             // A zone is no bound: larger ones reach over its end.
             smallest = self.kinds.smallest_of(kind);
         }
@@ -413,7 +414,8 @@ impl Walk {
             Ground::Once(pass) => Some(pass.next_block() * self.rule.align),
             Ground::Map(map) => {
                 let from = self.place.below(positions) * align / unit;
-                let first = map.next_free(from)?;
+                let next_free = |from| map.next_free(from).filter(|block| block * unit < room);
+                let first = next_free(from).or_else(|| next_free(0))?;
                 // A free block that the kind may not begin at is left to others while there are better ones nearby; in the
                 // end none is left out.
                 let mut block = first;
@@ -422,7 +424,8 @@ impl Walk {
                         return Some(block * unit);
                     }
                     let onward = (block * unit).next_multiple_of(align);
-                    block = map.next_free(if onward < room { onward / unit } else { 0 })?;
+                    let Some(next) = next_free(if onward < room { onward / unit } else { 0 }) else { break };
+                    block = next;
                 }
                 Some(first * unit)
             }

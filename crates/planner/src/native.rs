@@ -1,6 +1,7 @@
 //! A peer's job in native terms. Owns what a peer's dialect settles without a word and a native job has to say; the way to
 //! text is the front end's.
 
+use crate::links::Links;
 use crate::operations;
 use crate::remarks::Remarks;
 use fathom_model::{Amount, Coverage, Dialect, Given, Job};
@@ -22,7 +23,8 @@ pub fn in_native_terms(job: &Job) -> Job {
             workload.options.coverage.set(Coverage::Independent, span);
         }
     }
-    for stream in &mut native.streams {
+    let links = Links::of(job);
+    for (stream, before) in native.streams.iter_mut().zip(&job.streams) {
         let options = &mut stream.options;
         if job.dialect == Dialect::Fio
             && let (Some(&passes), Some(&Amount::Bytes(bytes))) = (options.passes.get(), options.bytes.get())
@@ -39,6 +41,12 @@ pub fn in_native_terms(job: &Job) -> Job {
             let all = Bytes(all);
             options.bytes.set(Amount::Bytes(all), options.bytes.span().unwrap_or(stream.span));
             options.passes = Given::default();
+        }
+        let has_zones =
+            links.workload_of(before).is_some_and(|workload| workload.options.zones.get().is_some());
+        if job.dialect == Dialect::Fio && has_zones {
+            // fio's zones go on behind the region, to the end of what it is a part of; native ones stay in theirs.
+            options.size = Given::default();
         }
     }
     native

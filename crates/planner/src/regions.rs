@@ -7,7 +7,7 @@ use crate::operations::Operations;
 use crate::remarks::Remarks;
 use crate::targets::{Addressed, Class};
 use fathom_model::{Amount, Dialect, Named, StreamOptions};
-use fathom_schema::{Extent, Workload};
+use fathom_schema::Extent;
 use fathom_units::{Bytes, Ratio};
 
 /// Shares are kept to this fraction, so that 5 × 20% is exactly all: 0.2 itself has no exact binary form.
@@ -110,7 +110,9 @@ pub(crate) fn of_worker(
             } else {
                 (start, length)
             };
-            let mut room = item.end.saturating_sub(start.saturating_add(length));
+            // Zones and last operations of fio's jobs go on behind the region; all others' stay in it.
+            let end = if dialect == Dialect::Fio { item.end } else { 0 };
+            let mut room = end.saturating_sub(start.saturating_add(length));
             // What goes on behind its region knows files as long as fio's jobs found or made them, and not what others make
             // of them. What the job itself adds behind whole blocks is less than one.
             let by_others = item.class == Class::File && room >= operations.smallest;
@@ -289,13 +291,12 @@ fn lies_behind(
     true
 }
 
-/// Whether it comes to places behind its region: in runs from a random place, or by jumps.
+/// Whether it comes to places behind its region by jumps.
 fn goes_on_behind(operations: &Operations) -> bool {
-    let Workload { run_length, stride_bytes, .. } = &operations.workload;
-    operations.random && *run_length > 1 || operations.sequential && *stride_bytes > 0
+    operations.sequential && operations.workload.stride_bytes > 0
 }
 
-/// Runs and jumps that go on behind the region end fio's jobs where they find more of the file or device there.
+/// Jumps that go on behind the region end fio's jobs where they find more of the file or device there.
 fn tell_of_early_end(
     stream: &Named<StreamOptions>,
     operations: &Operations,

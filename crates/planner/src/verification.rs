@@ -239,8 +239,8 @@ pub(crate) fn complete(
     rule.ledger = ledger(operations, workload, plans);
     if let Ledger::Every(bytes) = rule.ledger {
         let stretches = |plan: &WorkerPlan| -> u64 {
-            let reach = |extent: &Extent| extent.length.0 + extent.room.0.min(operations.largest);
-            saturating_sum(plan.extents.iter().map(|extent| reach(extent).div_ceil(u64::from(bytes))))
+            let stretches = |extent: &Extent| workload.reach(extent).div_ceil(u64::from(bytes));
+            saturating_sum(plan.extents.iter().map(stretches))
         };
         let needed =
             plans.iter().map(stretches).fold(0, u64::saturating_add).saturating_mul(LEDGER_ENTRY_BYTES);
@@ -285,7 +285,8 @@ pub(crate) fn shared(streams: &mut [&mut Stream], remarks: &mut Remarks) {
     let mut written: Vec<Written> = Vec::new();
     for (at, stream) in streams.iter().enumerate().filter(|(_, stream)| writes(stream)) {
         for (worker, plan) in stream.workers.iter().enumerate() {
-            written.extend(plan.extents.iter().map(|extent| (*extent, (at, worker))));
+            let whole = |extent: &Extent| Extent { length: Bytes(stream.workload.span(extent)), ..*extent };
+            written.extend(plan.extents.iter().map(|extent| (whole(extent), (at, worker))));
         }
     }
     for at in meeting(written) {

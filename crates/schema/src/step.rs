@@ -664,6 +664,17 @@ fn never() -> u64 {
 }
 
 impl Workload {
+    /// Bytes from the start of an extent on in which operations begin: zones lead on through the room behind it.
+    pub fn span(&self, extent: &Extent) -> u64 {
+        let beyond = if self.zones == Zones::None { 0 } else { extent.room.0 };
+        extent.length.0.saturating_add(beyond)
+    }
+
+    /// Bytes from the start of an extent on that operations reach into.
+    pub fn reach(&self, extent: &Extent) -> u64 {
+        self.span(extent).saturating_add(extent.room.0.min(u64::from(self.largest())))
+    }
+
     /// Whether an operation of this kind may come, be it as the answer to another.
     pub fn may_issue(&self, kind: OperationKind) -> bool {
         let (is_own, replies) = (|case: &Case| case.kind == kind, &self.replies);

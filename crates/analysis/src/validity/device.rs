@@ -305,7 +305,8 @@ fn shared_region(view: &StepView<'_>, found: &mut Found) {
         let wanted = streams.filter(|(_, stream)| is_wanted(stream) && view.is_real(stream));
         let of = |(index, stream): (usize, &Stream)| -> Vec<(Extent, usize)> {
             let extents = stream.workers.iter().flat_map(|worker| &worker.extents);
-            extents.map(|&extent| (extent, index)).collect()
+            let whole = |extent: &Extent| Extent { length: Bytes(stream.workload.span(extent)), ..*extent };
+            extents.map(|extent| (whole(extent), index)).collect()
         };
         wanted.flat_map(of).collect()
     };

@@ -242,3 +242,37 @@ fn what_is_only_read_keeps_its_times() {
         assert_eq!(times(), (long_ago, long_ago), "{arguments}");
     }
 }
+
+/// Zones lead on to the end of the region of their stream, and not behind it; what they skip stays.
+#[test]
+fn zones_stay_in_the_region_of_their_stream() {
+    let all_zones = [
+        // Zones, and what is written of the region of 2 MiB.
+        ("64KiB of 128KiB", 2048),
+        ("64KiB of 128KiB skip 128KiB", 1024),
+        ("64KiB of 8MiB", 2048),
+        ("100KiB of 300KiB skip 12KiB", 2048 - 6 * 12),
+    ];
+    for access in ["sequential", "random"] {
+        for (zones, most_kib) in all_zones {
+            let bench = Bench::new();
+            let path = bench.write("f", vec![7; 8 * MIB]);
+            bench.write(
+                "job.toml",
+                format!(
+                    "[target.d]\npath = \"f\"\nsize = \"5MiB\"\n\
+                     [workload.w]\nread = \"0%\"\nzones = \"{zones}\"\naccess = \"{access}\"\n\
+                     [stream.w]\noffset = \"1MiB\"\nsize = \"2MiB\"\nbytes = \"12MiB\"\n[stage.m]\n"
+                ),
+            );
+            bench.fathom("run job.toml --overwrite").expect(0, &[]);
+            let content = std::fs::read(path).expect("it is there");
+            let changed: Vec<usize> =
+                (0..content.len()).step_by(1024).filter(|&at| content[at..at + 1024] != [7; 1024]).collect();
+            let (first, last) = (changed[0], changed[changed.len() - 1]);
+            assert!((MIB..3 * MIB).contains(&first) && last < 3 * MIB, "{access} {zones}: {first} to {last}");
+            assert!(changed.len() <= most_kib, "{access} {zones}: {} KiB", changed.len());
+            assert!(changed.len() > most_kib / 4, "{access} {zones}: {} KiB", changed.len());
+        }
+    }
+}

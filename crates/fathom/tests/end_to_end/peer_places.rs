@@ -357,9 +357,11 @@ fn runs_of_operations_do_not_end_for_what_another_job_adds() {
     checked(test, &lines.each_ref().map(String::as_str), &[], false);
     let bench = Bench::new();
     bench.write("long", vec![0; 3 << 20]);
-    let line = |size| format!("fio --name=a --filename=long --size={size} --bs=4k --rw=randread:8");
-    for (size, is_told) in [("2m", true), ("3m", false)] {
-        let ended = bench.fathom(&line(size));
+    let line = |size, rw| format!("fio --name=a --filename=long --size={size} --bs=4k --rw={rw}");
+    for (size, rw, is_told) in
+        [("2m", "read:4k", true), ("3m", "read:4k", false), ("2m", "randread:8", false)]
+    {
+        let ended = bench.fathom(&line(size, rw));
         let told = ended.out.contains("goes on for 1 MiB behind that");
         assert_eq!((ended.code, told), (0, is_told), "{ended:?}");
     }
@@ -537,7 +539,9 @@ fn jumps_through_a_file_go_on_to_io_size_in_every_loop() {
         .flat_map(|stride| ["256k", "100k", "32k"].map(|io_size| (stride, io_size)))
         .flat_map(|(stride, io_size)| ["", " --offset=16k"].map(|offset| (stride, io_size, offset)))
         .map(|(stride, io_size, offset)| {
-            format!("--filename=f --size=64k --bs=4k --loops=3 --rw=write:{stride} --io_size={io_size}{offset}")
+            format!(
+                "--filename=f --size=64k --bs=4k --loops=3 --rw=write:{stride} --io_size={io_size}{offset}"
+            )
         })
         .collect();
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();

@@ -164,6 +164,31 @@ fn operations_go_where_those_of_fio_go() {
         // Zones.
         ("--rw=read --size=64k --zonemode=strided --zonesize=8k --zonerange=16k", 0, Sequence),
         ("--rw=write --size=64k --zonemode=strided --zonesize=16k --zonerange=8k --zoneskip=8k", 0, Sequence),
+        (
+            "--rw=write --size=32k --zonesize=8k --zoneskip=8k --zonemode=strided --loops=2 --filename=x",
+            1 << 20,
+            Sequence,
+        ),
+        (
+            "--rw=write --size=32k --zonesize=8k --zoneskip=8k --zonemode=strided --io_size=128k --filename=x",
+            102_400,
+            Sequence,
+        ),
+        (
+            "--rw=read --bs=3k --size=70000 --zonesize=8k --zoneskip=8k --zonemode=strided --loops=3",
+            0,
+            Sequence,
+        ),
+        (
+            "--rw=write --size=32k --zonesize=8k --zoneskip=8k --zonemode=strided --verify=crc32c --filename=x",
+            1 << 20,
+            Set,
+        ),
+        (
+            "--rw=randwrite --size=256k --zonesize=64k --zoneskip=64k --zonemode=strided --verify=md5 --filename=x",
+            1 << 20,
+            Counts,
+        ),
         // Several files.
         ("--rw=write --nrfiles=3 --size=64k", 0, Sequence),
         ("--rw=read --nrfiles=4 --openfiles=2 --size=64k", 0, Sequence),

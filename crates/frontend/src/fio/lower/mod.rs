@@ -399,6 +399,7 @@ impl Lowering<'_> {
             appends::end(options, parsed, lowered, place.files(), self.faults);
         }
         set_tails(options, settings, place.files(), lowered.smallest);
+        join_loops_in_zones(options, parsed, lowered);
         self.targets.name_of(&mut self.job, place, &need, parsed, engine.engine)
     }
 
@@ -639,6 +640,31 @@ fn set_amount_of_device(options: &mut StreamOptions, parsed: &ParsedJob, lowered
     let place = parsed.settings.span("size", parsed.span);
     options.bytes.set(Amount::Bytes(Bytes(size)), place);
     options.pass_bytes.set(Bytes(size), place);
+}
+
+/// Zones do not end a pass where a file has room for the last operation of theirs, so that the first loop moves what all are to
+/// move, from zone to zone. Observed with fio 3.33.
+fn join_loops_in_zones(options: &mut StreamOptions, parsed: &ParsedJob, lowered: &Lowered) {
+    let Settings { operations, files, .. } = &parsed.settings;
+    let size = match operations.size {
+        Some(Size::Bytes(size)) if size > 0 => Some(Bytes(size)),
+        _ => None,
+    };
+    let each = match options.bytes.get() {
+        Some(&Amount::Bytes(bytes)) => Some(bytes),
+        Some(Amount::Share(_)) => None,
+        None => size,
+    };
+    let (Some(&loops), Some(each), Some(_)) = (options.passes.get(), each, lowered.options.zones.get())
+    else {
+        return;
+    };
+    if files.append {
+        return;
+    }
+    let all = Bytes(each.0.saturating_mul(u64::from(loops)));
+    let place = parsed.settings.span("zonesize", parsed.span);
+    options.pass_bytes.set(all, place);
 }
 
 /// What is moved in a pass over files that are no whole blocks: their tails count, though nothing may fit into them.
