@@ -110,9 +110,12 @@ pub(crate) fn of_worker(
             } else {
                 (start, length)
             };
-            // Zones and last operations of fio's jobs go on behind the region; all others' stay in it.
-            let end = if dialect == Dialect::Fio { item.end } else { 0 };
-            let mut room = end.saturating_sub(start.saturating_add(length));
+            let mut room = item.end.saturating_sub(start.saturating_add(length));
+            // Zones and last operations of fio's jobs go on behind the region; all others stay in it. A tail without room for an
+            // operation is part of it.
+            if dialect != Dialect::Fio && room >= operations.smallest {
+                room = 0;
+            }
             // What goes on behind its region knows files as long as fio's jobs found or made them, and not what others make
             // of them. What the job itself adds behind whole blocks is less than one.
             let by_others = item.class == Class::File && room >= operations.smallest;

@@ -209,7 +209,7 @@ impl Setting<'_> {
             seed: seeds::of_stream(self.job, mirrors.unwrap_or(*index), self.scene.entropy),
             dialect: self.job.dialect,
         };
-        let manned = match trace {
+        let mut manned = match trace {
             None => crew.plans(remarks)?,
             Some(trace) => trace.manned(section, &addressed, crew.lone_worker(), remarks)?,
         };
@@ -220,6 +220,10 @@ impl Setting<'_> {
             None => Self::passage(load, &crew, &manned, distribution, remarks)?,
             Some(_) => (operations.workload.clone(), Passes::Endless, Quota::Unlimited),
         };
+        if workload.ends == PassEnd::Anew {
+            let extents = manned.plans.iter_mut().flat_map(|plan| &mut plan.extents);
+            extents.for_each(|extent| extent.room = Bytes::ZERO);
+        }
         let mut limits =
             StreamLimits { full_ends: *until_full.get(), passes, ..self.limits(load, bytes, lanes, remarks) };
         limits.steady = steady::rule(section, *self.job.run.interval.get(), remarks)?;
