@@ -11,6 +11,7 @@ use fathom_model::{
 };
 use fathom_schema::{Question, RunStarted, Threshold};
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
@@ -269,10 +270,32 @@ fn sent(name: &str, text: &str, args: &IometerArgs) -> Loaded {
                 |_: &str| Err("a server reads no files of its machine for those who send jobs".to_owned());
             let bytes =
                 |_: &str| Err("a server reads no files of its machine for those who send jobs".to_owned());
-            let world =
-                fio::Surroundings { cpus, read: &unread, bytes: &bytes, ..fio::Surroundings::empty() };
+            let missed = RefCell::new(BTreeSet::new());
+            let variable = |name: &str| {
+                missed.borrow_mut().insert(name.to_owned());
+                None
+            };
+            let world = fio::Surroundings {
+                cpus,
+                read: &unread,
+                bytes: &bytes,
+                variable: &variable,
+                ..fio::Surroundings::empty()
+            };
             let fio::Reading { job, diagnostics, extras } = fio::read(name, text, &world);
-            Loaded { job, diagnostics, extras, ..Loaded::default() }
+            let mut loaded = Loaded { job, diagnostics, extras, ..Loaded::default() };
+            for name in missed.take() {
+                let span = text.find(&format!("${{{name}}}")).map(|start| Span {
+                    source: 0,
+                    start,
+                    end: start + name.len() + 3,
+                });
+                let message =
+                    format!("${{{name}}} of the environment is not known to a server, and would be empty");
+                let help = "write what it stands for; or run it there, with fathom run";
+                loaded.diagnostics.error("job.sent-variable", span, message, help);
+            }
+            loaded
         }
     };
     // Also of a text that is no job at all.

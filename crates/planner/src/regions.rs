@@ -8,7 +8,7 @@ use crate::remarks::Remarks;
 use crate::targets::{Addressed, Class};
 use fathom_model::{Amount, Dialect, Named, StreamOptions};
 use fathom_schema::Extent;
-use fathom_units::{Bytes, Ratio};
+use fathom_units::{Bytes, Ratio, saturating_sum};
 
 /// Shares are kept to this fraction, so that 5 × 20% is exactly all: 0.2 itself has no exact binary form.
 const SHARE_PARTS: f64 = 1e12;
@@ -150,8 +150,12 @@ pub(crate) fn of_worker(
         }
     }
     let files: u64 = sections.iter().map(|section| section.len() as u64).sum();
-    let is_enough =
-        !matches!(stream.options.size.get(), Some(&Amount::Bytes(size)) if size.0 < operations.smallest);
+    let whole = saturating_sum(sections.iter().flat_map(|section| section.iter()).map(|item| item.size));
+    let is_enough = match stream.options.size.get() {
+        Some(Amount::Bytes(size)) => size.0 >= operations.smallest,
+        Some(&Amount::Share(share)) => share_of(share, whole) >= operations.smallest,
+        None => true,
+    };
     let is_idle = extents.is_empty() && dialect == Dialect::Fio && files > 1 && is_enough;
     if is_idle && !behind {
         let message = format!(

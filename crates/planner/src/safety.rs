@@ -110,6 +110,14 @@ impl Intent {
         self.grows = self.grows.max(*grows);
     }
 
+    /// The same of what was found at the path: what somebody else made is overwritten where that is agreed to, and never
+    /// removed at the end.
+    #[must_use]
+    pub fn of_found(&self, fact: Option<&TargetFact>) -> Self {
+        let is_foreign = fact.and_then(|fact| fact.file.as_ref()).is_some_and(|file| !file.made_by_fathom);
+        Self { removes: self.removes && !is_foreign, ..self.clone() }
+    }
+
     /// Room that is needed where there is none yet, in advance or on the way.
     pub fn needs(&self) -> Bytes {
         self.lays_out.max(self.grows)
@@ -285,10 +293,10 @@ fn places<'a>(intents: &[Intent], facts: &'a Facts, verdict: &mut Verdict) -> Ve
             _ => Identity::Path(&fact.resolved),
         };
         if let Some(&at) = index.get(&identity) {
-            places[at].intent.unite(intent);
+            places[at].intent.unite(&intent.of_found(Some(fact)));
         } else {
             index.insert(identity, places.len());
-            places.push(Place { intent: intent.clone(), fact });
+            places.push(Place { intent: intent.of_found(Some(fact)), fact });
         }
     }
     places

@@ -65,10 +65,16 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
         let known = route.query;
         let mut handler = (route.handler)();
         handler = handler.layer(from_fn(move |request, next| api::known_query(known, request, next)));
+        let bytes_max = body_bytes_max(route.path);
+        // What takes a run's file in says by itself what else there is for larger ones.
+        if bytes_max == BODY_BYTES_MAX {
+            handler =
+                handler.layer(from_fn(move |request, next| api::known_length(bytes_max, request, next)));
+        }
         if let Some(role) = route.role {
             handler = handler.layer(from_fn_with_state((Arc::clone(app), role), require));
         }
-        handler = handler.layer(DefaultBodyLimit::max(body_bytes_max(route.path)));
+        handler = handler.layer(DefaultBodyLimit::max(bytes_max));
         let is_long = ["/runs/{run}/events", "/runs/import"].contains(&route.path);
         handler = bounded(handler, TIMES, is_long);
         router = router.route(&format!("{BASE}{}", route.path), handler);

@@ -10,6 +10,7 @@ use fathom_planner::{NOT_BUILT, PlanNote};
 use fathom_schema::{Case, Size, Step};
 use fathom_units::{Bytes, Nanos};
 use serde_json::json;
+use std::path::Path;
 
 /// Steps listed one by one; further ones are counted.
 const STEPS_SHOWN: usize = 40;
@@ -56,9 +57,7 @@ fn try_run(args: &PlanArgs) -> Result<Exit, Exit> {
 }
 
 fn as_json(planned: &Planned, verdict: &Verdict) -> String {
-    let intents: Vec<_> = planned
-        .plan
-        .intents
+    let intents: Vec<_> = intents(planned)
         .iter()
         .map(|intent| {
             let Intent { path, reads, writes, trims, deletes, creates, makes_folder: _, is_folder: _, lays_out: _, grows: _, removes } =
@@ -115,8 +114,8 @@ fn as_text(planned: &Planned, verdict: &Verdict) -> String {
         text += "\nWithout that it would be\n";
     }
     text += &format!("{} {}; {time}\n\nTargets\n", steps.len(), plural(steps.len(), "step"));
-    for intent in &planned.plan.intents {
-        text += &format!("  {}\n", describe_intent(intent));
+    for intent in intents(planned) {
+        text += &format!("  {}\n", describe_intent(&intent));
     }
     let laid_out: Bytes = planned.plan.intents.iter().map(|intent| intent.lays_out).sum();
     if laid_out > Bytes::ZERO {
@@ -138,6 +137,12 @@ fn as_text(planned: &Planned, verdict: &Verdict) -> String {
     }
     // Line by line: names may carry control characters, the layout may not lose its line ends.
     text.lines().map(|line| diagnose::printable(line) + "\n").collect()
+}
+
+/// What is meant to be done with what was found.
+fn intents(planned: &Planned) -> Vec<Intent> {
+    let found = |path: &Path| planned.facts.targets.iter().find(|fact| fact.path == path);
+    planned.plan.intents.iter().map(|intent| intent.of_found(found(&intent.path))).collect()
 }
 
 fn describe_intent(intent: &Intent) -> String {

@@ -276,3 +276,21 @@ fn zones_stay_in_the_region_of_their_stream() {
         }
     }
 }
+
+/// `remove` is of what fathom makes: a file that was there is read without a word of consent, and stays.
+#[test]
+fn what_is_only_read_needs_no_consent_to_be_removed_if_it_were_made() {
+    let bench = Bench::new();
+    let path = bench.write("own", vec![7; MIB]);
+    bench.write(
+        "job.toml",
+        "[target.d]\npath = \"own\"\nsize = \"1MiB\"\nremove = true\n[workload.r]\n[stream.r]\nbytes = \"1MiB\"\n[stage.m]\n",
+    );
+    let planned = bench.fathom("plan job.toml");
+    planned.expect(0, &["own: "]);
+    assert!(!planned.out.contains("removed"), "{}", planned.out);
+    bench.fathom("run job.toml").expect(0, &[]);
+    assert_eq!(std::fs::read(path).expect("it stays"), vec![7; MIB]);
+    // Written it is someone's content.
+    bench.fathom("run job.toml --read 0%").expect(4, &["unsafe.foreign-file"]);
+}

@@ -549,6 +549,18 @@ fn jumps_through_a_file_go_on_to_io_size_in_every_loop() {
 }
 
 #[test]
+fn shares_without_room_for_a_block_are_refused() {
+    let lines = ["write", "read"].map(|rw| format!("--filename=f:g --rw={rw} --bs=64k --size=33%"));
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    checked(
+        "shares_without_room_for_a_block_are_refused",
+        &lines,
+        &[("f", 64 << 10), ("g", 64 << 10)],
+        false,
+    );
+}
+
+#[test]
 fn what_appends_is_not_mapped() {
     let lines = [
         "--rw=write --size=64k --file_append=1 --ioengine=mmap",

@@ -314,6 +314,13 @@ fn bad_requests_end_as_such() {
     }
     let large = json!({ "name": "x.fio", "text": "x".repeat(5 << 20) });
     site.post("/api/v1/jobs/check", &large).expect(413);
+    // Nothing of it need have come.
+    let declared = format!(
+        "POST /api/v1/jobs/check HTTP/1.0\r\nHost: {}\r\nCookie: {}\r\nContent-Type: application/json\r\n\
+         Content-Length: 99999999999\r\n\r\n{{",
+        site.host, site.cookie
+    );
+    site.raw(declared.as_bytes()).expect(413);
     site.post("/api/v1/jobs/check", &json!({ "texts": "" })).expect(422);
     site.post("/api/v1/runs/import", &json!({ "no": "run" })).expect(422);
     assert_eq!(bench.stored(), 0, "nothing is left of it");
@@ -653,6 +660,7 @@ fn a_job_that_is_sent_is_told_what_a_server_does_not_write() {
     for (text, code, is_sound) in [
         ("[a]\nsize=1m\nioengine=null\nwrite_bw_log=x\n", "job.sent-logs", true),
         ("[a]\nsize=1m\nrw=write\nverify=crc32c\nverify_dump=1\n", "job.sent-dump", false),
+        ("; ${NONE}\n[a]\nsize=1m\nrw=write\nfilename=${SCRATCH}/x\n", "job.sent-variable", false),
     ] {
         let checked =
             site.post("/api/v1/jobs/check", &json!({ "name": "a.fio", "text": text })).expect(200).json();

@@ -54,7 +54,8 @@ pub(super) fn lower(
     }
     set_align(spec, &lines, sector_bytes, options, found);
     if let Some(line) = lines.iter().find(|line| line.reply > 0) {
-        let message = format!("the replies of \"{}\" are left out: only its requests run", spec.name);
+        let message =
+            format!("disk workers leave the replies of \"{}\" out: only its requests run there", spec.name);
         found.warn("icf.ignored", line.span, message, "add lines for what the replies move");
     }
     if let Some(pattern) = pattern.filter(|_| lines.iter().any(|line| line.read < 100)) {

@@ -304,6 +304,7 @@ async fn plan(State(app): State<Arc<App>>, Json(order): Json<Order>) -> Result<J
 
 /// What a plan would do to a path; what is there already is not made.
 fn intent(intent: &Intent, facts: &Facts) -> IntentView {
+    let found = facts.targets.iter().find(|fact| fact.path == intent.path);
     let Intent {
         path,
         reads,
@@ -316,14 +317,11 @@ fn intent(intent: &Intent, facts: &Facts) -> IntentView {
         lays_out: _,
         grows: _,
         removes,
-    } = intent.clone();
-    let found = facts.targets.iter().find(|fact| fact.path == path);
+    } = intent.of_found(found);
     let creates =
         creates && found.is_none_or(|fact| matches!(fact.kind, FileKind::Absent | FileKind::NoFolder));
-    // What somebody else made is overwritten where that is agreed to, and never removed.
-    let is_foreign = found.and_then(|fact| fact.file.as_ref()).is_some_and(|file| !file.made_by_fathom);
-    let removes = removes && !is_foreign;
-    IntentView { path, reads, writes, trims, deletes, creates, lays_out_bytes: intent.needs().0, removes }
+    let lays_out_bytes = intent.needs().0;
+    IntentView { path, reads, writes, trims, deletes, creates, lays_out_bytes, removes }
 }
 
 fn refusal(refusal: &Refusal) -> RefusalView {

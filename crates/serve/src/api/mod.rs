@@ -70,6 +70,17 @@ pub(crate) async fn known_query(known: Query, request: Request, next: Next) -> R
     }
 }
 
+/// Refuses a body that is declared to be longer than it may be, before any of it has come.
+pub(crate) async fn known_length(bytes_max: usize, request: Request, next: Next) -> Response {
+    let declared = request.headers().get(header::CONTENT_LENGTH);
+    let declared: Option<u64> = declared.and_then(|length| length.to_str().ok()?.parse().ok());
+    if declared.is_none_or(|bytes| bytes <= bytes_max as u64) {
+        return next.run(request).await;
+    }
+    let refused::Told { message, help } = refused::too_large(bytes_max);
+    Fault::new(StatusCode::PAYLOAD_TOO_LARGE, "request.large", message, help).into_response()
+}
+
 /// Does what waits for files or computes long beside the threads that answer.
 pub(crate) async fn aside<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Fault> + Send + 'static,
