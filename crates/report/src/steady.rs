@@ -128,10 +128,15 @@ fn of_idle(IdleRecovery { baseline_iops, after }: &IdleRecovery) -> String {
         return "What idle time brings is not known.".to_owned();
     };
     let share = |one: &AfterIdle| format!("{:.0} %", one.share * 100.0);
-    let by = |a: &&AfterIdle, b: &&AfterIdle| a.share.total_cmp(&b.share);
-    let (least, most) = (after.iter().min_by(by), after.iter().max_by(by));
-    let least = least.map_or(1.0, |one| one.share);
-    let most = most.map_or(1.0, |one| one.share);
+    let most = after.iter().map(|one| one.share).fold(f64::NEG_INFINITY, f64::max);
+    let least_of = |of: fn(&AfterIdle) -> f64| after.iter().map(of).fold(f64::INFINITY, f64::min);
+    // What a burst loses while its last operations drain is the same after any idle time.
+    let least = least_of(|one| one.undrained_share);
+    let drained = if least >= 1.0 - IDLE_MATTERS && least_of(|one| one.share) < 1.0 - IDLE_MATTERS {
+        "; what they lack is lost at the end of bursts that brief, while their last operations drain"
+    } else {
+        ""
+    };
     let what = match (least < 1.0 - IDLE_MATTERS, most > 1.0 + IDLE_MATTERS) {
         (false, false) => "Idle time recovers nothing",
         (false, true) => "Idle time recovers performance",
@@ -144,7 +149,7 @@ fn of_idle(IdleRecovery { baseline_iops, after }: &IdleRecovery) -> String {
     let each: Vec<String> =
         after.iter().map(|one| format!("{} after {} idle", share(one), time(one.idle))).collect();
     format!(
-        "{what}: against the baseline of {} IOPS, bursts of {} do {}.",
+        "{what}: against the baseline of {} IOPS, bursts of {} do {}{drained}.",
         Iops(*baseline_iops),
         time(*burst),
         each.join(", ")
@@ -426,7 +431,7 @@ fn over_time(minutes: &[Minute]) -> Table {
 
 /// What bursts do after each idle time, beside the baseline.
 fn bursts(IdleRecovery { baseline_iops, after }: &IdleRecovery) -> Table {
-    let row = |AfterIdle { idle, burst, iops, share }: &AfterIdle| {
+    let row = |AfterIdle { idle, burst, iops, share, undrained_share: _ }: &AfterIdle| {
         let length = |time: &Nanos| seconds(time.as_secs_f64());
         vec![
             length(idle),
@@ -509,6 +514,32 @@ fn load_row(part: &SequenceAnswer, cell: &Cell, all: &[&Measure]) -> Vec<String>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn idle_time_is_not_blamed_for_what_brief_bursts_lose_at_their_end() {
+        let says = |shares: [(f64, f64); 2], expect: &str, is_drained: bool| {
+            let after = |idle: u64, (share, undrained_share): (f64, f64)| AfterIdle {
+                idle: Nanos::millis(idle),
+                burst: Nanos::millis(80),
+                iops: share * 1000.0,
+                share,
+                undrained_share,
+            };
+            let found = IdleRecovery {
+                baseline_iops: 1000.0,
+                after: vec![after(80, shares[0]), after(400, shares[1])],
+            };
+            let sentence = of_idle(&found);
+            assert!(sentence.starts_with(&format!("Idle time {expect}: against the baseline of 1000 IOPS")));
+            assert_eq!(sentence.contains("while their last operations drain"), is_drained, "{sentence}");
+        };
+        says([(0.98, 1.0), (0.97, 1.0)], "recovers nothing", false);
+        says([(0.89, 0.97), (0.89, 0.98)], "recovers nothing", true);
+        says([(0.89, 0.97), (0.70, 0.78)], "costs performance", false);
+        says([(0.50, 0.50), (0.50, 0.52)], "costs performance", false);
+        says([(0.89, 0.97), (1.20, 1.25)], "recovers performance", true);
+        says([(0.60, 0.65), (1.20, 1.25)], "changes performance", false);
+    }
 
     #[test]
     fn a_line_is_in_the_unit_of_its_figure() {

@@ -43,6 +43,8 @@ pub struct Measure {
     pub five_nines_s: Option<f64>,
     /// Share of the time in which the host's processors did something, 0 to 1; absent where nobody looked.
     pub processors_busy: Option<f64>,
+    /// Seconds until the last operation was completed: what was in flight when time was up counts in all figures.
+    pub lasted_s: f64,
 }
 
 impl Measure {
@@ -54,6 +56,7 @@ impl Measure {
             max_s: point.response.moments.max_ns as f64 / 1e9,
             five_nines_s: five_nines_s(&point.response),
             processors_busy: processors_busy(step),
+            lasted_s: point.response.moments.count as f64 / point.rate,
         }
     }
 
@@ -78,6 +81,7 @@ impl Measure {
             max_s: of(|one| one.max_s),
             five_nines_s: of_known(|one| one.five_nines_s).map(|sum| sum / count),
             processors_busy: of_known(|one| one.processors_busy).map(|sum| sum / count),
+            lasted_s: of(|one| one.lasted_s),
         })
     }
 }

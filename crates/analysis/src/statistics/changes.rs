@@ -50,7 +50,7 @@ pub(super) fn change_points_of(values: &[f64], memory: f64) -> Vec<Change> {
 }
 
 /// The end of the segment before, the cut, and the end of the one it begins.
-fn neighbours(cuts: &[usize], at: usize, length: usize) -> (usize, usize, usize) {
+pub(super) fn neighbours(cuts: &[usize], at: usize, length: usize) -> (usize, usize, usize) {
     let previous = if at == 0 { 0 } else { cuts[at - 1] };
     (previous, cuts[at], cuts.get(at + 1).copied().unwrap_or(length))
 }

@@ -4,7 +4,7 @@
 //! staircase. Each account of a series is therefore a first-order autoregression about its levels or about a smooth
 //! curve, and they are told apart by likelihood, as far as that outweighs what was searched to find them.
 
-use super::changes::{Change, change_points_of};
+use super::changes::{Change, change_points_of, neighbours};
 use nalgebra::{Cholesky, DMatrix, DVector, SMatrix, SVector};
 
 /// Memories that candidates are looked for with: what noise of that memory shows is none.
@@ -43,7 +43,7 @@ pub fn course(values: &[f64], lasting: usize, least: f64) -> Course {
     let judged = |cuts: &[usize]| series.deviance(&series.steps(cuts)) + cost * cuts.len() as f64;
     let best = MEMORIES
         .iter()
-        .map(|&memory| series.pruned(lasting_only(values, memory, lasting), cost))
+        .map(|&memory| series.pruned(series.lasting_cuts(memory, lasting), cost))
         .min_by(|a, b| judged(a).total_cmp(&judged(b)))
         .unwrap_or_default();
     let curve = series.curve(0, values.len());
@@ -61,15 +61,6 @@ pub fn course(values: &[f64], lasting: usize, least: f64) -> Course {
         (0..best.len()).filter(|&at| series.is_sharp(&best, at)).map(|at| best[at]).collect();
     let jumps = series.large(sharp, least);
     Course { is_smooth: jumps.is_empty(), jumps }
-}
-
-/// Where PELT cuts noise of this memory, but for levels that are too brief.
-fn lasting_only(values: &[f64], memory: f64, lasting: usize) -> Vec<usize> {
-    let mut edges: Vec<usize> = change_points_of(values, memory).iter().map(|change| change.at).collect();
-    edges.insert(0, 0);
-    edges.push(values.len());
-    let long = edges.windows(2).filter(|pair| pair[1] - pair[0] >= lasting);
-    long.map(|pair| pair[0]).filter(|&from| from >= lasting).collect()
 }
 
 /// Sums that tell how well accounts of a series fit it.
@@ -216,15 +207,35 @@ impl<'a> Series<'a> {
         }
     }
 
+    /// Where PELT cuts noise of this memory, but for levels that are too brief: each of those is joined to the neighbour that
+    /// it is more like, the most alike first. Noise of a level that scatters more than what is usual is cut up as well, and
+    /// comes together again, while what parts that level from the others stays.
+    fn lasting_cuts(&self, memory: f64, lasting: usize) -> Vec<usize> {
+        let mut cuts: Vec<usize> =
+            change_points_of(self.values, memory).iter().map(|change| change.at).collect();
+        loop {
+            let parted = |at: usize| {
+                let (from, cut, to) = neighbours(&cuts, at, self.values.len());
+                let (left, right) = ((cut - from) as f64, (to - cut) as f64);
+                let off = self.sum(from, cut) / left - self.sum(cut, to) / right;
+                // By what the squares grow where both become one.
+                let worth = off * off * left * right / (left + right);
+                (cut - from < lasting || to - cut < lasting).then_some((at, worth))
+            };
+            let least = (0..cuts.len()).filter_map(parted).min_by(|a, b| a.1.total_cmp(&b.1));
+            let Some((at, _)) = least else { return cuts };
+            cuts.remove(at);
+        }
+    }
+
     /// Whether the levels on both sides of a cut tell those values better than a curve with as many figures does.
     fn is_sharp(&self, cuts: &[usize], at: usize) -> bool {
-        let from = if at == 0 { 0 } else { cuts[at - 1] };
-        let to = cuts.get(at + 1).copied().unwrap_or(self.values.len());
+        let (from, cut, to) = neighbours(cuts, at, self.values.len());
         let squares = |from: usize, to: usize| {
             let mean = self.sum(from, to) / (to - from) as f64;
             (from..to).map(|place| (self.at(place) - mean).powi(2)).sum::<f64>()
         };
-        let levels = squares(from, cuts[at]) + squares(cuts[at], to);
+        let levels = squares(from, cut) + squares(cut, to);
         self.curve(from, to).of_first(TERMS_OF_LEVELS).left(0.0).is_some_and(|curve| levels < curve)
     }
 
@@ -234,9 +245,8 @@ impl<'a> Series<'a> {
             let mean = |from: usize, to: usize| self.middle + self.sum(from, to) / (to - from) as f64;
             let changes: Vec<Change> = (0..cuts.len())
                 .map(|at| {
-                    let from = if at == 0 { 0 } else { cuts[at - 1] };
-                    let to = cuts.get(at + 1).copied().unwrap_or(self.values.len());
-                    Change { at: cuts[at], before: mean(from, cuts[at]), after: mean(cuts[at], to) }
+                    let (from, cut, to) = neighbours(&cuts, at, self.values.len());
+                    Change { at: cut, before: mean(from, cut), after: mean(cut, to) }
                 })
                 .collect();
             let share = |change: &Change| (change.after / change.before - 1.0).abs();

@@ -98,8 +98,8 @@ fn check_course(stretch: &Stretch, view: &StepView<'_>, found: &mut Found) {
         // A curve that tells the series better than noise with memory does goes somewhere, be it no straight line.
         let is_curve = is_smooth && warm == 0;
         let drift = trend(&iops[warm..]).filter(|drift| is_curve || is_certain(drift));
-        let share = drift.map_or(0.0, |drift| drift.change / drift.mean);
-        if share.abs() >= DRIFT_MIN {
+        if let Some(drift) = drift.filter(|drift| (drift.change / drift.mean).abs() >= DRIFT_MIN) {
+            let share = share_of_start(&drift, &iops[warm..]);
             let word = if share < 0.0 { "fell" } else { "rose" };
             let (start, end) = (seconds[0].start, seconds[seconds.len() - 1].end);
             let over = if *is_whole {
@@ -177,6 +177,15 @@ fn is_certain(drift: &Trend) -> bool {
     drift.change.abs() > DRIFT_CERTAIN * half
 }
 
+/// What a drift comes to, as a share of where it began. A straight line through what is none leaves the values behind it: an
+/// end that lies beyond all of them is the last of them on that side, so that nothing falls by more than there was.
+fn share_of_start(drift: &Trend, iops: &[f64]) -> f64 {
+    let high = iops.iter().copied().fold(0.0, f64::max);
+    let low = iops.iter().copied().filter(|rate| *rate > 0.0).fold(high, f64::min);
+    let end = |halves: f64| (drift.mean + halves * drift.change / 2.0).clamp(low, high);
+    end(1.0) / end(-1.0) - 1.0
+}
+
 /// Which of the first intervals are a warm-up, if any: where MSER-5 cuts, as long as what it cuts matters and is no noise.
 fn warm(seconds: &[Second], iops: &[f64], levels: &[Change]) -> usize {
     if let Some(length) = first_level(iops, levels) {
@@ -184,9 +193,11 @@ fn warm(seconds: &[Second], iops: &[f64], levels: &[Change]) -> usize {
     }
     let Some(warm) = warm_up(iops).filter(|warm| warm.is_found && warm.length > 0) else { return 0 };
     let (before, after) = (Sample::of(&iops[..warm.length]), Sample::of(&iops[warm.length..]));
-    // A cliff after a long time is no warm-up: what came before it lasted.
-    let lasts =
-        levels.first().is_some_and(|first| first.at * FALL_PART > iops.len() && first.before > first.after);
+    // A change at once after a long time ends no warm-up: what came before it lasted. Of what rises, where it is the end.
+    let lasts = levels.first().is_some_and(|first| {
+        let falls = first.after < first.before;
+        !is_early(first, iops.len()) && (falls || first.at <= warm.length + LASTING_MIN)
+    });
     // Up to the next level, which is no noise of this one; the warm-up's own end is not known to the value.
     let next = levels.iter().map(|change| change.at).find(|&at| at > warm.length + LASTING_MIN);
     let rest = &iops[warm.length..next.unwrap_or(iops.len())];
@@ -209,9 +220,13 @@ fn warm(seconds: &[Second], iops: &[f64], levels: &[Change]) -> usize {
 /// The length of a first level that is left early and for good, where there is one: briefly above the others, or below them.
 fn first_level(iops: &[f64], levels: &[Change]) -> Option<usize> {
     let (first, later) = levels.split_first()?;
-    let part = if first.after > first.before { RISE_PART } else { FALL_PART };
     let comes_back = later.iter().any(|change| changes::is_undone(first, change.after));
-    (first.at * part <= iops.len() && !comes_back && matters(iops, first.at)).then_some(first.at)
+    (is_early(first, iops.len()) && !comes_back && matters(iops, first.at)).then_some(first.at)
+}
+
+/// Whether a first level is left so early that it may be a warm-up.
+fn is_early(first: &Change, length: usize) -> bool {
+    first.at * (if first.after > first.before { RISE_PART } else { FALL_PART }) <= length
 }
 
 /// Whether the first values are so far off the others that the figures of all are too.

@@ -60,7 +60,7 @@ pub(super) fn document(answer: &Answer) -> Value {
     })
 }
 
-fn after_idle(AfterIdle { idle, burst, iops, share }: &AfterIdle) -> Value {
+fn after_idle(AfterIdle { idle, burst, iops, share, undrained_share: _ }: &AfterIdle) -> Value {
     json!({ "idle_s": idle.as_secs_f64(), "burst_s": burst.as_secs_f64(), "iops": iops, "share": share })
 }
 
@@ -172,7 +172,7 @@ fn cell(load: &Cell) -> Value {
 }
 
 fn measure(measure: &Measure) -> Value {
-    let Measure { iops, bytes_per_s, mean_s, max_s, five_nines_s, processors_busy } = measure;
+    let Measure { iops, bytes_per_s, mean_s, max_s, five_nines_s, processors_busy, lasted_s: _ } = measure;
     json!({
         "iops": iops,
         "bytes_per_s": bytes_per_s,

@@ -1,0 +1,123 @@
+//! Changes of level are told as what they are, wherever they come, and however differently the levels scatter: a capped device
+//! does not scatter at all.
+
+use super::timeline::{behaviour, counted};
+use crate::sample::normal;
+use proptest::prelude::*;
+
+/// A level: from which second on, how many per second, and how they scatter, as a share.
+type Level = (usize, f64, f64);
+
+/// Counts of `seconds` at such levels.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "constructed counts")]
+fn counts(seconds: usize, levels: &[Level], seed: u64) -> Vec<u64> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    (0..seconds)
+        .map(|at| {
+            let (_, rate, scatter) =
+                levels.iter().rev().find(|level| level.0 <= at).expect("one begins at 0");
+            (rate * (1.0 + scatter * normal(&mut random))).round().max(0.0) as u64
+        })
+        .collect()
+}
+
+/// Findings about such levels, with what they say.
+fn told(seconds: usize, levels: &[Level], seed: u64) -> Vec<String> {
+    let found = behaviour(&counted(&counts(seconds, levels, seed), false));
+    found
+        .into_iter()
+        .map(|one| format!("{}: {}", one.id.trim_start_matches("behaviour."), one.evidence))
+        .collect()
+}
+
+fn check(seconds: usize, levels: &[Level], seed: u64, expect: &str) {
+    let found = told(seconds, levels, seed);
+    assert!(
+        found.len() == 1 && found[0].starts_with(expect),
+        "{found:?}, not {expect}: {levels:?} of {seconds} s, seed {seed}"
+    );
+}
+
+/// How two levels scatter: alike, or one of them not at all, as that of a capped device.
+const SCATTERS: [(f64, f64); 7] =
+    [(0.0, 0.0), (0.004, 0.0), (0.03, 0.0), (0.06, 0.0), (0.0, 0.03), (0.0, 0.06), (0.03, 0.03)];
+
+/// A fall to half is a cliff wherever it comes, one that is undone a level that returns, and a rise is neither a warm-up nor a
+/// drift.
+#[test]
+fn the_name_of_a_change_depends_on_neither_its_place_nor_the_noise() {
+    for seconds in [60, 300] {
+        let lasting = 5.max(seconds / 20);
+        for (of_high, of_low) in SCATTERS {
+            for seed in 0..2 {
+                let high = |from: usize| (from, 1000.0, of_high);
+                let low = |from: usize| (from, 500.0, of_low);
+                for at in (seconds / 10 + 1..=seconds - lasting).step_by(seconds / 30) {
+                    let cliff = format!("cliff: at {at} s throughput went from ");
+                    check(seconds, &[high(0), low(at)], seed, &cliff);
+                }
+                for at in (seconds / 4 + 1..=seconds - lasting).step_by(seconds / 30) {
+                    let changed = format!("level-changed: at {at} s throughput went from ");
+                    check(seconds, &[low(0), high(at)], seed, &changed);
+                }
+                for at in (seconds / 6..=seconds / 2).step_by(seconds / 20) {
+                    for length in [seconds / 5, seconds / 3, 2 * seconds / 5] {
+                        let returned = format!("level-returned: at {at} s throughput went from ");
+                        check(seconds, &[high(0), low(at), high(at + length)], seed, &returned);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What is told of two levels is within what there was: nothing falls by all of it.
+#[test]
+fn a_drift_falls_by_no_more_than_there_was() {
+    for (from, to, expect) in [(1.0, 0.2, "fell by 7"), (0.2, 1.0, "rose by 3"), (1.0, 0.0, "fell by 9")] {
+        let course = |at: usize| 10_000.0 * (from + (to - from) * (at as f64 + 0.5) / 120.0);
+        let levels: Vec<Level> = (0..120).map(|at| (at, course(at), 0.01)).collect();
+        check(120, &levels, 1, &format!("drift: throughput {expect}"));
+    }
+    // A fall that is neither at once nor even: a straight line through it ends below nothing.
+    let course = |at: f64| 10_000.0 * (0.5 - 0.5 * ((at - 35.0) / 8.0).tanh());
+    let levels: Vec<Level> = (0..120_u32).map(|at| (at as usize, course(f64::from(at)), 0.01)).collect();
+    for one in told(120, &levels, 1) {
+        let share = one.split(" by ").nth(1).and_then(|rest| rest.split(" %").next()?.parse::<f64>().ok());
+        assert!(share.is_none_or(|share| share <= 100.0), "{one}");
+    }
+}
+
+fn scatter() -> impl Strategy<Value = f64> {
+    prop_oneof![Just(0.0), Just(0.004), 0.0..0.03]
+}
+
+proptest! {
+    /// A fall by more than a third, early and late, and one that is undone: each is told, at its place.
+    #[test]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place in a series")]
+    fn falls_are_told_as_what_they_are(
+        seconds in 60_usize..300,
+        place in 0.11..0.5,
+        length in 0.11..0.38,
+        left in 0.56..0.65,
+        of_high in scatter(),
+        of_low in scatter(),
+        seed in any::<u64>(),
+    ) {
+        let of = |share: f64| (share * seconds as f64).ceil() as usize;
+        let (at, back) = (of(place), of(place + length));
+        let (high, low) = ((0, 10_000.0, of_high), |from: usize| (from, 10_000.0 * left, of_low));
+        let late = of(place + 0.44).min(seconds - 5.max(seconds / 20));
+        for at in [at, late] {
+            let found = told(seconds, &[high, low(at)], seed);
+            prop_assert!(found.iter().any(|one| one.starts_with(&format!("cliff: at {at} s "))), "{found:?}");
+            prop_assert!(!found.iter().any(|one| one.starts_with("drift")), "{found:?}");
+        }
+        let found = told(seconds, &[high, low(at), (back, 10_000.0, of_high)], seed);
+        let is_returned = |one: &String| {
+            one.starts_with(&format!("level-returned: at {at} s ")) && one.contains(&format!(" at {back} s"))
+        };
+        prop_assert!(found.iter().any(is_returned), "{found:?}");
+    }
+}
