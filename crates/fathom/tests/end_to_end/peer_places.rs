@@ -537,7 +537,9 @@ fn jumps_through_a_file_go_on_to_io_size_in_every_loop() {
         .flat_map(|stride| ["256k", "100k", "32k"].map(|io_size| (stride, io_size)))
         .flat_map(|(stride, io_size)| ["", " --offset=16k"].map(|offset| (stride, io_size, offset)))
         .map(|(stride, io_size, offset)| {
-            format!("--filename=f --size=64k --bs=4k --loops=3 --rw=write:{stride} --io_size={io_size}{offset}")
+            format!(
+                "--filename=f --size=64k --bs=4k --loops=3 --rw=write:{stride} --io_size={io_size}{offset}"
+            )
         })
         .collect();
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
