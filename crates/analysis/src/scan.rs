@@ -1,9 +1,11 @@
 //! What a scan shows: the profile of zones, classes of latency, what cannot be read and what is slow. Owns when a zone or a
 //! block is called slow (zones: in `slow`); does not know how it is shown.
 
+mod scatter;
 mod slow;
 
-pub use slow::slow_zones;
+pub use scatter::Pace;
+pub use slow::{SLOW_SHARE, Slow, slow_zones};
 
 use crate::load::{LoadPoint, operations_for, slots};
 use fathom_metrics::{Latency, bucket_bounds};
@@ -125,6 +127,8 @@ pub struct Zone {
     pub errors: u64,
     /// Reads by class of latency.
     pub classes: Vec<u64>,
+    /// Variance of what reads took by the square of its mean; `None` of fewer than two.
+    pub variance: Option<f64>,
     /// Whether it is slow beside its neighbours or behind a sharp border, each time that it was read.
     pub is_slow: bool,
     /// Whether it was so at first and no more when it was read again, which is when `bytes_per_s` was measured.
@@ -188,6 +192,9 @@ pub struct Scan {
     pub question: ScanQuestion,
     /// The zones that were read, in order.
     pub zones: Vec<Zone>,
+    /// The share of its neighbours' speed below which a zone is slow: [`SLOW_SHARE`], or less where zones scatter by chance; 0
+    /// where nothing can be told from that.
+    pub slow_share: f64,
     /// What cannot be read: sectors, or more where the search for them was given up; each with the `errno` it fails with.
     pub unreadable: Vec<(Area, i32)>,
     /// Areas with errors that did not come again at a closer look, or came at one of several reads of the same.
@@ -279,7 +286,7 @@ pub fn scan(record: &Record) -> Option<Scan> {
     if let Some(access) = &mut access {
         access.reads.sort_unstable();
     }
-    mark_slow(&mut zones, &again, u64::from(question.block));
+    let slow_share = mark_slow(&mut zones, &again, u64::from(question.block));
     let (unreadable, mut errors_once) = ends(&looks, &|look| look.errors > 0);
     let skipped = skipped(&looks, &|look| look.errors > 0 || look.max_s >= slow_s);
     let (slow, mut slow_once) = ends(&looks, &|look| look.max_s >= slow_s);
@@ -297,6 +304,7 @@ pub fn scan(record: &Record) -> Option<Scan> {
     Some(Scan {
         question: question.clone(),
         zones,
+        slow_share,
         unreadable: joined(unreadable).into_iter().map(|area| (area, errno(&looks, area))).collect(),
         errors_once,
         slow: slow.into_iter().map(took).collect(),
@@ -428,6 +436,7 @@ fn zone(look: &Look, point: Option<&LoadPoint>, step: &StepRecord, limits: &[u64
             (None, Some(point)) => classes(&point.response, limits),
             (None, None) => vec![0; limits.len() + 1],
         },
+        variance: point.and_then(|point| Pace::of(point).variance),
         is_slow: false,
         was_slow: false,
     }
@@ -456,12 +465,18 @@ fn classes(latencies: &LatencyTally, limits: &[u64]) -> Vec<u64> {
 }
 
 /// `again`: the speed of zones that were read once more. One that is not slow then was disturbed by something else. What is
-/// left of a target behind its last whole block is a smaller read, and has no neighbour that is.
-fn mark_slow(zones: &mut [Zone], again: &[(usize, f64)], block: u64) {
+/// left of a target behind its last whole block is a smaller read, and has no neighbour that is. Below which share of its neighbours'
+/// speed a zone is slow.
+fn mark_slow(zones: &mut [Zone], again: &[(usize, f64)], block: u64) -> f64 {
     let is_comparable = |zone: &Zone| zone.errors == 0 && zone.area.length >= block;
-    let rates: Vec<Option<f64>> =
-        zones.iter().map(|zone| is_comparable(zone).then_some(zone.bytes_per_s)).collect();
-    for (at, limit) in slow_zones(&rates) {
+    let pace = |zone: &Zone| Pace {
+        bytes_per_s: zone.bytes_per_s,
+        reads: zone.classes.iter().sum(),
+        variance: zone.variance,
+    };
+    let paces: Vec<Option<Pace>> = zones.iter().map(|zone| is_comparable(zone).then(|| pace(zone))).collect();
+    let found = slow_zones(&paces);
+    for (at, limit) in found.zones {
         let second = again.iter().rev().find(|(zone, _)| *zone == at).map(|(_, rate)| *rate);
         let zone = &mut zones[at];
         match second.filter(|rate| *rate >= limit) {
@@ -469,6 +484,7 @@ fn mark_slow(zones: &mut [Zone], again: &[(usize, f64)], block: u64) {
             None => zone.is_slow = true,
         }
     }
+    found.share
 }
 
 #[cfg(test)]
@@ -657,7 +673,8 @@ mod tests {
             mean_s: 0.0,
             max_s: 0.0,
             errors: 0,
-            classes: Vec::new(),
+            classes: vec![1],
+            variance: None,
             is_slow: false,
             was_slow: false,
         };

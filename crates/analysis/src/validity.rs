@@ -28,6 +28,7 @@ pub fn findings(record: &Record) -> Vec<Finding> {
     surroundings::run(record, &mut found);
     drives::run(record, &mut found);
     disturbed::run(record, &mut found);
+    device::scanned(record, &mut found);
     // A load of a test that was cut off is done again where the test goes on, and is in no figure; what befell it is told.
     let is_test = matches!(record.started.question, Some(Question::Steady(_)));
     let is_cut =

@@ -37,6 +37,8 @@ pub(crate) struct Live {
     flow: Option<Flow>,
     /// How long it took to fill the targets of the test.
     filled: Option<Nanos>,
+    /// What lies between the cells of the test.
+    between: Between,
     /// Bytes that the step has moved, where they are what ends it.
     moved: u64,
     /// Merged tallies of streams that share a line, by interval number. Streams are not all in the same interval.
@@ -73,6 +75,7 @@ impl Live {
             earlier,
             flow: None,
             filled: None,
+            between: Between::default(),
             moved: 0,
             together: BTreeMap::new(),
             sharing: 0,
@@ -93,8 +96,9 @@ impl Live {
         self.bar.set_style(Self::style(template));
     }
 
-    fn begin(&mut self, step: &Step, index: u32) {
-        let seconds = length(step);
+    fn begin(&mut self, step: &Step, index: u32, wall_ms: u64) {
+        let bounded = length(step);
+        let seconds = bounded.map(|time| time.0.div_ceil(1_000_000_000));
         // A search may take more steps than was thought.
         let which = match (index as usize + 1, self.steps) {
             (_, 0 | 1) => String::new(),
@@ -105,7 +109,11 @@ impl Live {
         let volume = volume(step);
         self.moved = 0;
         let place = self.flow.as_ref().zip(Place::of(step));
-        let outlook = place.map(|(flow, place)| outlook(flow.outlook(place), self.filled));
+        let outlook = place.map(|(flow, place)| {
+            let left = flow.outlook(place);
+            self.between.begins(wall_ms, left);
+            outlook(left, self.filled, self.between.mean())
+        });
         if self.on_terminal {
             for line in self.lines.drain(..) {
                 line.finish_and_clear();
@@ -131,8 +139,8 @@ impl Live {
                 self.lines.push(line);
             }
         } else {
-            let length = match (seconds, volume) {
-                (Some(seconds), _) => format!(", about {}", Nanos::secs(seconds).approximate()),
+            let length = match (bounded, volume) {
+                (Some(time), _) => format!(", about {}", time.approximate()),
                 (None, Some(bytes)) => format!(", {}", Bytes(bytes).approximate()),
                 (None, None) => String::new(),
             };
@@ -232,7 +240,7 @@ impl Sink for Live {
                 }
             }
             Event::StepStarted(started) if (started.index as usize) < self.earlier => {}
-            Event::StepStarted(started) => self.begin(&started.step, started.index),
+            Event::StepStarted(started) => self.begin(&started.step, started.index, started.wall_ms),
             Event::Interval(interval) => self.interval(interval),
             Event::StepFinished(finished) => {
                 let part = self.step.as_ref().and_then(Place::of).map(|place| place.part);
@@ -272,14 +280,48 @@ impl Sink for Live {
     }
 }
 
-/// When a test may end, in words; `filled` is how long it took to fill its targets.
-fn outlook(Outlook { earliest, latest, fills }: Outlook, filled: Option<Nanos>) -> String {
-    let (filling, unknown) = match (fills, filled) {
-        (0, _) => (Nanos::ZERO, ""),
-        (_, Some(once)) => (Nanos(once.0.saturating_mul(u64::from(fills))), ""),
-        (_, None) => (Nanos::ZERO, ", and what the preconditioning takes"),
+/// What lies between one cell of a test and the next: handing over, ending, what is looked at in between.
+#[derive(Default)]
+struct Between {
+    /// The cell that began last, by the wall clock, and what was left then.
+    last: Option<(u64, Outlook)>,
+    /// All of it, and of how many cells.
+    sum: Nanos,
+    cells: u64,
+}
+
+impl Between {
+    /// Learns from a cell that begins now, where that is the one that was to come behind the last.
+    fn begins(&mut self, wall_ms: u64, left: Outlook) {
+        if let Some((began_ms, before)) = self.last.replace((wall_ms, left))
+            && before.fills == left.fills
+            && before.cells.1 == left.cells.1 + 1
+        {
+            let took = Nanos::millis(wall_ms.saturating_sub(began_ms));
+            self.sum = self.sum.after(took.since(before.latest.since(left.latest)));
+            self.cells += 1;
+        }
+    }
+
+    /// Of one cell; `None` before there were two.
+    fn mean(&self) -> Option<Nanos> {
+        Some(Nanos(self.sum.0.checked_div(self.cells)?))
+    }
+}
+
+/// When a test may end, in words; `filled` is how long it took to fill its targets, `between` what lies between cells.
+fn outlook(left: Outlook, filled: Option<Nanos>, between: Option<Nanos>) -> String {
+    let Outlook { earliest, latest, fills, cells } = left;
+    let filling = filled.map_or(Nanos::ZERO, |once| Nanos(once.0.saturating_mul(u64::from(fills))));
+    let unknown = match (fills > 0 && filled.is_none(), between.is_none() && cells.1 > 1) {
+        (false, false) => "",
+        (true, false) => ", and what the preconditioning takes",
+        (false, true) => ", and what lies between cells",
+        (true, true) => ", and what the preconditioning takes and what lies between cells",
     };
-    let (earliest, latest) = (earliest.after(filling), latest.after(filling));
+    let around = |cells: u64| Nanos(between.unwrap_or_default().0.saturating_mul(cells));
+    let earliest = earliest.after(filling).after(around(cells.0));
+    let latest = latest.after(filling).after(around(cells.1));
     if earliest == latest {
         return format!("the test ends in {}{unknown}", earliest.approximate());
     }
@@ -295,15 +337,15 @@ fn whole_seconds(end: Nanos) -> u64 {
     end.0.saturating_sub(OVERTIME.0).div_ceil(1_000_000_000).max(1)
 }
 
-/// Seconds a step takes, when time bounds all its streams and nothing else may end them earlier.
-fn length(step: &Step) -> Option<u64> {
+/// How long a step takes, when time bounds all its streams and nothing else may end them earlier.
+fn length(step: &Step) -> Option<Nanos> {
     let has_quota = |stream: &Stream| {
         (stream.limits.bytes, stream.limits.operations) != (Quota::Unlimited, Quota::Unlimited)
     };
     if step.streams.iter().any(has_quota) {
         return None;
     }
-    step.ends()?.into_iter().max().map(|end| end.0.div_ceil(1_000_000_000))
+    step.ends()?.into_iter().max()
 }
 
 /// Bytes after which a step ends, where that is what ends all its streams; fewer where something else does so before.
@@ -409,7 +451,10 @@ mod tests {
             let plan = plan.unwrap_or_else(|| panic!("{found:?}"));
             length(&plan.experiment.preview()[0])
         };
-        assert_eq!((of(""), of("start_delay = \"500ms\""), of("operations = 10")), (Some(5), Some(6), None));
+        assert_eq!(
+            (of(""), of("start_delay = \"500ms\""), of("operations = 10")),
+            (Some(Nanos::secs(5)), Some(Nanos::millis(5500)), None)
+        );
     }
 
     #[test]
@@ -431,10 +476,36 @@ mod tests {
     #[test]
     fn the_time_to_fill_is_told_as_soon_as_it_is_known() {
         let of = |from, to, fills, filled| {
-            outlook(Outlook { earliest: Nanos::secs(from), latest: Nanos::secs(to), fills }, filled)
+            let left =
+                Outlook { earliest: Nanos::secs(from), latest: Nanos::secs(to), fills, cells: (5, 25) };
+            outlook(left, filled, Some(Nanos::ZERO))
         };
         assert_eq!(of(60, 120, 1, None), of(60, 120, 0, None) + ", and what the preconditioning takes");
         assert_eq!(of(60, 120, 2, Some(Nanos::secs(60))), of(180, 240, 0, None));
+    }
+
+    /// Cells of a tenth of a second each, with half a second between them: as many of them as there are to come.
+    #[test]
+    fn what_lies_between_cells_is_counted_as_far_as_it_is_known() {
+        let left = |cells: u64| Outlook {
+            earliest: Nanos::millis(100 * (cells - 20)),
+            latest: Nanos::millis(100 * cells),
+            fills: 0,
+            cells: (cells - 20, cells),
+        };
+        let mut between = Between::default();
+        between.begins(1_000_000, left(50));
+        let told = |left, between: &Between| outlook(left, None, between.mean());
+        assert_eq!(
+            told(left(50), &between),
+            "the test ends in 3.00 s at the earliest, 5.00 s at the latest, and what lies between cells"
+        );
+        between.begins(1_000_600, left(49));
+        between.begins(1_001_200, left(48));
+        assert_eq!(told(left(48), &between), "the test ends in 16.8 s at the earliest, 28.8 s at the latest");
+        // A part that was steady early: what came between says nothing of cells.
+        between.begins(1_009_000, left(40));
+        assert_eq!(between.mean(), Some(Nanos::millis(500)));
     }
 
     #[test]

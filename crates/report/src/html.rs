@@ -54,7 +54,7 @@ pub fn html(record: &Record) -> String {
     let body = html! {
         (masthead(&summary, &title))
         main #content {
-            (validity(&summary.validity))
+            (validity(&summary))
             (parts::answer(&sections))
             @if summary.shows_steps() { (steps(&summary, record, &drawn.charts)) }
             (notes(&summary.notes))
@@ -133,7 +133,7 @@ fn masthead(summary: &Summary, title: &str) -> Markup {
     let (grade, verdict) = match summary.validity.first().map(|finding| finding.severity.as_str()) {
         Some("invalid") => ("invalid", "Invalid: see below"),
         Some("warn") => ("warn", "With warnings: see below"),
-        _ => ("good", "Nothing found against it"),
+        _ => ("good", "Nothing found against the measurement"),
     };
     html! {
         header.masthead {
@@ -149,12 +149,13 @@ fn masthead(summary: &Summary, title: &str) -> Markup {
     }
 }
 
-fn validity(findings: &[FindingSummary]) -> Markup {
+fn validity(summary: &Summary) -> Markup {
+    let findings = &summary.validity;
     html! {
         section #validity {
             h2 { "Can it be trusted?" }
             @if findings.is_empty() {
-                p { "Nothing was found against these figures." }
+                p { (summary.nothing_found()) }
             } @else {
                 ul.findings {
                     @for FindingSummary { id, severity, evidence, remedy } in findings {

@@ -19,7 +19,7 @@ pub fn markdown(summary: &Summary) -> String {
     if let Some(description) = &summary.description {
         page.line(&text(description));
     }
-    page.validity(&summary.validity);
+    page.validity(summary);
     page.together(summary);
     if summary.shows_steps() {
         page.steps(&summary.steps);
@@ -73,10 +73,11 @@ impl Page {
         self.line(&items.join("\n"));
     }
 
-    fn validity(&mut self, findings: &[FindingSummary]) {
+    fn validity(&mut self, summary: &Summary) {
+        let findings = &summary.validity;
         self.line("## Can it be trusted?");
         if findings.is_empty() {
-            self.line("Nothing was found against these figures.");
+            self.line(summary.nothing_found());
             return;
         }
         self.list(findings.iter().map(|FindingSummary { id, severity, evidence, remedy }| {

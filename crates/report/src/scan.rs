@@ -5,7 +5,7 @@ use crate::section::Section;
 use crate::table::{left, right};
 use crate::tables::{Table, seconds};
 use fathom_analysis::errno_name;
-use fathom_analysis::scan::{ACCESS_QUANTILES, Access, Area, ROTATION_CLASSES, Scan, Zone};
+use fathom_analysis::scan::{ACCESS_QUANTILES, Access, Area, ROTATION_CLASSES, SLOW_SHARE, Scan, Zone};
 use fathom_schema::ScanOrder;
 use fathom_units::{Bytes, BytesPerSec, Nanos};
 
@@ -19,6 +19,7 @@ pub fn sentence(scan: &Scan) -> String {
     let Scan {
         question,
         zones,
+        slow_share,
         unreadable,
         errors_once,
         slow,
@@ -78,8 +79,12 @@ pub fn sentence(scan: &Scan) -> String {
     .into_iter()
     .flatten()
     .collect();
-    let faults =
-        if faults.is_empty() { "nothing is slow and all can be read".to_owned() } else { faults.join(", ") };
+    let is_told_apart = *slow_share >= SLOW_SHARE;
+    let faults = match (faults.is_empty(), is_told_apart) {
+        (true, true) => "nothing is slow and all can be read".to_owned(),
+        (true, false) => "nothing is known to be slow and all can be read".to_owned(),
+        (false, _) => faults.join(", "),
+    };
     let all = if question.sample_bytes.is_some() { "samples of it" } else { "all of it" };
     let ended = if *is_complete { "" } else { "Ended before it was through. " };
     let by = |a: &&Zone, b: &&Zone| a.bytes_per_s.total_cmp(&b.bytes_per_s);
@@ -96,7 +101,28 @@ pub fn sentence(scan: &Scan) -> String {
     let accessed = accessed.map_or_else(String::new, |access| {
         format!(" A random read takes {} on average.", seconds(access.mean_s()))
     });
-    format!("{ended}{speed}: {faults} ({all}).{accessed}")
+    let told = if is_told_apart { String::new() } else { format!(" {}", scattered(zones, *slow_share)) };
+    format!("{ended}{speed}: {faults} ({all}).{told}{accessed}")
+}
+
+/// That zones scatter so much that slow ones could only be told from chance below a share of their neighbours' speed.
+fn scattered(zones: &[Zone], share: f64) -> String {
+    let mut reads: Vec<u64> = zones.iter().map(|zone| zone.classes.iter().sum()).collect();
+    reads.sort_unstable();
+    let reads = reads.get(reads.len() / 2).map_or_else(String::new, |&reads| match reads {
+        1 => " (1 read each)".to_owned(),
+        reads => format!(" ({reads} reads each)"),
+    });
+    let percent = share * 100.0;
+    if percent < 0.1 {
+        return format!(
+            "Zones{reads} hold too little to tell slow ones from chance: have fewer, larger ones."
+        );
+    }
+    let percent = if percent < 1.0 { format!("{percent:.1}") } else { format!("{percent:.0}") };
+    format!(
+        "Zones{reads} scatter by themselves: only one below {percent} % of its neighbours would be called slow."
+    )
 }
 
 /// Bytes per second over several zones: each counts for the time that it takes, as reading them one after another does. Of one
@@ -129,7 +155,7 @@ pub(crate) fn sections(scan: &Scan) -> Vec<Section> {
     let mut profiled = section(
         "Profile",
         "Reads by place",
-        profile(&scan.zones),
+        profile(&scan.zones, scan.slow_share),
         vec![bandwidths(scan), latencies(scan), worst(scan)],
     );
     profiled.lines = manner(scan);
@@ -316,7 +342,7 @@ fn classes(scan: &Scan) -> Table {
     Table { columns: vec![left("class"), right("reads"), right("share")], rows, remark: None }
 }
 
-fn profile(zones: &[Zone]) -> Table {
+fn profile(zones: &[Zone], slow_share: f64) -> Table {
     let columns = [
         right("from"),
         right("read"),
@@ -332,12 +358,14 @@ fn profile(zones: &[Zone]) -> Table {
         let reads: f64 = group.iter().map(Zone::reads).sum();
         let mean_s = group.iter().map(|zone| zone.mean_s * zone.reads()).sum::<f64>() / reads.max(1.0);
         let errors: u64 = group.iter().map(|zone| zone.errors).sum();
+        // What nothing was read of has neither a speed nor a latency.
+        let told = |figure: String| if reads > 0.0 { figure } else { "n/a".to_owned() };
         vec![
             Bytes(group[0].area.start).approximate(),
             Bytes(length).approximate(),
-            BytesPerSec(average(group.iter())).to_string(),
-            seconds(mean_s),
-            seconds(group.iter().map(|zone| zone.max_s).fold(0.0, f64::max)),
+            told(BytesPerSec(average(group.iter())).to_string()),
+            told(seconds(mean_s)),
+            told(seconds(group.iter().map(|zone| zone.max_s).fold(0.0, f64::max))),
             if errors > 0 { errors.to_string() } else { String::new() },
             match (errors, group.iter().any(|zone| zone.is_slow)) {
                 (0, true) => "slow",
@@ -349,10 +377,13 @@ fn profile(zones: &[Zone]) -> Table {
             .to_owned(),
         ]
     };
-    let remark = Some(
-        "slow: below 70 % of the median of its neighbours, or of what a sharp border separates it from, also when it was read again",
-    );
-    let remark = remark.filter(|_| zones.iter().any(|zone| zone.is_slow || zone.was_slow));
+    let remark = if slow_share < SLOW_SHARE {
+        "slow: further below the median of its neighbours than zones scatter by chance, or below 70 % of what a sharp border \
+         separates it from, also when it was read again"
+    } else {
+        "slow: below 70 % of the median of its neighbours, or of what a sharp border separates it from, also when it was read again"
+    };
+    let remark = Some(remark).filter(|_| zones.iter().any(|zone| zone.is_slow || zone.was_slow));
     Table { columns: columns.to_vec(), rows: zones.chunks(each).map(row).collect(), remark }
 }
 
@@ -432,12 +463,14 @@ mod tests {
             max_s: 0.01,
             errors,
             classes: vec![64 - errors],
+            variance: None,
             is_slow: false,
             was_slow: false,
         };
         let of = |errors: u64| Scan {
             question: ScanQuestion::of("sim:", Bytes(192 << 20)),
             zones: vec![zone(0, 5e9, 0), zone(64, 3e8, errors), zone(128, 5e9, 0)],
+            slow_share: SLOW_SHARE,
             unreadable: Vec::new(),
             errors_once: Vec::new(),
             slow: Vec::new(),
@@ -454,7 +487,7 @@ mod tests {
         // A row of several zones: what it says of bandwidth and of the mean belongs together.
         let many: Vec<Zone> =
             (0..64).map(|at| zone(at * 64, if at % 2 == 0 { 5e9 } else { 3e8 }, at % 2)).collect();
-        let row = &profile(&many).rows[0];
+        let row = &profile(&many, SLOW_SHARE).rows[0];
         assert_eq!((row[2].as_str(), row[3].as_str()), ("570 MB/s", "1.84 ms"), "{row:?}");
     }
 }

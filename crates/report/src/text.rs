@@ -115,7 +115,7 @@ impl Page {
     fn validity(&mut self, summary: &Summary) {
         self.section("Can it be trusted?");
         if summary.validity.is_empty() {
-            self.paragraph("Nothing was found against these figures.", 2);
+            self.paragraph(summary.nothing_found(), 2);
         }
         for FindingSummary { id, severity, evidence, remedy } in &summary.validity {
             let (style, word) = match severity.as_str() {

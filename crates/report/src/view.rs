@@ -78,6 +78,16 @@ impl Summary {
         self.together.as_ref().map(Together::name).or_else(of_thresholds)
     }
 
+    /// That nothing speaks against the figures. Places that are slow or cannot be read do not: to find them is what a scan is for.
+    pub(crate) fn nothing_found(&self) -> &'static str {
+        match &self.together {
+            Some(Together::Scan(_)) => {
+                "Nothing was found against these figures. What is slow or cannot be read is the answer of a scan, and told above."
+            }
+            _ => "Nothing was found against these figures.",
+        }
+    }
+
     /// What was asked and found, in a sentence or two; `None` of a run that was asked nothing, or that found no answer.
     pub fn sentence(&self) -> Option<String> {
         let of_thresholds = self.thresholds.as_ref().map(|all| crate::thresholds::sentence(all));

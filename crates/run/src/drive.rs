@@ -427,7 +427,7 @@ impl Runner<'_, '_> {
         for (at, asked) in self.changes.take() {
             let at = self.time.at(at);
             let note = match asked {
-                Asked::Mark(text) => marked(at, &text),
+                Asked::Mark(text) => Note::mark(at, &text),
                 Asked::Load(_) => {
                     let (kind, severity) = (NoteKind::Job, Severity::Warn);
                     let message = unchanged("the run was at its end");
@@ -484,12 +484,6 @@ fn devices_under(step: &Step, facts: &Facts) -> Vec<DeviceNumber> {
     numbers.sort_unstable();
     numbers.dedup();
     numbers
-}
-
-/// A mark of someone who watched; a mark made later reads the same.
-fn marked(at: Nanos, text: &str) -> Note {
-    let message = format!("mark at {}: {text}", at.approximate());
-    Note { at, kind: NoteKind::Mark, severity: Severity::Info, message }
 }
 
 /// What is told of a load that stays.
@@ -577,7 +571,7 @@ impl Observer for Relay<'_, '_> {
             let at = self.time.at(at);
             let change = match asked {
                 Asked::Mark(text) => {
-                    self.bus.send(&Event::Note(marked(at, &text)));
+                    self.bus.send(&Event::Note(Note::mark(at, &text)));
                     continue;
                 }
                 Asked::Load(change) => change,

@@ -224,6 +224,15 @@ pub struct Note {
     pub message: String,
 }
 
+impl Note {
+    /// A mark of someone who watched, made while it ran or later.
+    pub fn mark(at: Nanos, text: &str) -> Self {
+        let place = if at == Nanos::ZERO { "0 s".to_owned() } else { at.approximate() };
+        let message = format!("mark at {place}: {text}");
+        Self { at, kind: NoteKind::Mark, severity: Severity::Info, message }
+    }
+}
+
 /// What a note is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -2,7 +2,7 @@
 //! that the run's writer need not know of them.
 
 use crate::{StoreError, reader};
-use fathom_schema::{Note, NoteKind, Record, Severity};
+use fathom_schema::{Note, Record};
 use fathom_units::Nanos;
 use rusqlite::{Connection, OpenFlags};
 use std::path::Path;
@@ -85,8 +85,7 @@ pub(crate) fn read(db: &Connection, started_ms: u64) -> Result<Vec<Note>, rusqli
         let (at_ms, text) = row?;
         let after_ms = u64::try_from(at_ms).unwrap_or(0).saturating_sub(started_ms);
         let at = Nanos(after_ms.saturating_mul(1_000_000));
-        let message = format!("mark at {}: {text}", at.approximate());
-        Ok(Note { at, kind: NoteKind::Mark, severity: Severity::Info, message })
+        Ok(Note::mark(at, &text))
     })
     .collect()
 }

@@ -392,7 +392,7 @@ mod tests {
     use fathom_units::Nanos;
 
     /// What an open loop shows of a queue of mean response time `response_s` at a rate, with an error of `off`.
-    fn point(rate: f64, response_s: f64, off: f64) -> LoadPoint {
+    pub(super) fn point(rate: f64, response_s: f64, off: f64) -> LoadPoint {
         let mean_s = response_s * (1.0 + off);
         LoadPoint {
             held: rate * mean_s,

@@ -213,7 +213,8 @@ impl Place {
     }
 }
 
-/// When a test may end, counted from the step that begins; neither what is filled is in it, nor operating points.
+/// When a test may end, counted from the step that begins; neither what is filled is in it, nor operating points, nor what lies
+/// between one cell and the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outlook {
     /// When every part is steady as early as it can be.
@@ -222,6 +223,8 @@ pub struct Outlook {
     pub latest: Nanos,
     /// How often the targets are filled until then, which takes as long as it takes.
     pub fills: u32,
+    /// Cells until the earliest end, and until the latest.
+    pub cells: (u64, u64),
 }
 
 /// Smallest block of any test, bytes.
@@ -366,27 +369,33 @@ impl Flow {
     /// When it may end, counted from the beginning of the step at `place`.
     pub fn outlook(&self, place: Place) -> Outlook {
         let (mut earliest, mut latest, mut fills) = (0_u64, 0_u64, 0);
+        let mut count = (0_u64, 0_u64);
         let time = |cells: &[Cell]| cells.iter().map(|cell| cell.time.0 + cell.pause.0).sum::<u64>();
         for (index, part) in self.parts.iter().enumerate().skip(place.part) {
             let at = if index == place.part { place } else { Place { part: index, ..Place::default() } };
             match &part.kind {
                 PartKind::Rounds(Rounds { cells, rounds_max, .. }) => {
-                    let left = time(&cells[at.cell.min(cells.len())..]);
-                    let whole = time(cells);
-                    let after = |rounds: usize| whole * rounds.saturating_sub(at.round + 1) as u64;
-                    earliest += left + after(WINDOW);
-                    latest += left + after(*rounds_max as usize);
+                    let rest = &cells[at.cell.min(cells.len())..];
+                    let after = |rounds: usize| rounds.saturating_sub(at.round + 1) as u64;
+                    let (left, whole) = (time(rest), time(cells));
+                    let counted = |rounds| rest.len() as u64 + cells.len() as u64 * after(rounds);
+                    earliest += left + whole * after(WINDOW);
+                    latest += left + whole * after(*rounds_max as usize);
+                    count.0 += counted(WINDOW);
+                    count.1 += counted(*rounds_max as usize);
                 }
                 PartKind::Sequence(cells) => {
-                    let left = time(&cells[at.cell.min(cells.len())..]);
-                    earliest += left;
-                    latest += left;
+                    let rest = &cells[at.cell.min(cells.len())..];
+                    earliest += time(rest);
+                    latest += time(rest);
+                    count.0 += rest.len() as u64;
+                    count.1 += rest.len() as u64;
                 }
                 PartKind::Fill(_) => fills += 1,
                 PartKind::Purge | PartKind::OperatingPoints => {}
             }
         }
-        Outlook { earliest: Nanos(earliest), latest: Nanos(latest), fills }
+        Outlook { earliest: Nanos(earliest), latest: Nanos(latest), fills, cells: count }
     }
 }
 
@@ -651,6 +660,9 @@ mod tests {
         };
         check(0, 0, 5 * 56, 25 * 56);
         check(4, 50, 6, 20 * 56 + 6);
+        // Each is of a minute: cells are as many.
+        let cells = flow(SteadyTest::Iops, 1).outlook(Place { part: 1, round: 4, cell: 50 }).cells;
+        assert_eq!(cells, (6, 20 * 56 + 6));
         // A window may be steady at the end of any round from the fifth on.
         check(9, 0, 56, 16 * 56);
         check(24, 55, 1, 1);

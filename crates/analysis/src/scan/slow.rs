@@ -1,12 +1,14 @@
-//! Which of a device's zones are slow, by their speeds alone: beside the zones around them, or behind a sharp border to faster
-//! ones. Does not know how zones are read or shown.
+//! Which of a device's zones are slow: beside the zones around them, or behind a sharp border to faster ones, and by more than
+//! chance explains (`scatter`). Does not know how zones are read or shown.
+
+use super::scatter::{self, Pace};
 
 /// Zones on each side that a zone is compared with: disks grow slower from the outside in, so that the mean of all says
 /// little about one.
-const NEIGHBOURS: usize = 8;
+pub(super) const NEIGHBOURS: usize = 8;
 /// A zone is slow below this share of the median of its neighbours, or of what lies in front of or behind a sharp border. One with
 /// errors is not: how long a read takes to fail is no speed.
-pub(super) const SLOW_SHARE: f64 = 0.7;
+pub const SLOW_SHARE: f64 = 0.7;
 /// Zones on each side of a border whose median is the level there.
 const LEVEL: usize = 3;
 /// Zones within which a border is sharp: the one that it runs through may be as fast as both sides together.
@@ -16,7 +18,7 @@ const SHARP: usize = 2;
 const THROUGH_MIN: usize = 8;
 /// Zones from which on there are borders at all: disks are twice as fast outside as inside, which is 15 % from each of six
 /// zones to the next.
-const BORDERS_MIN: usize = 6;
+pub(super) const BORDERS_MIN: usize = 6;
 /// How many times the spread of single zones a border is high, at least: of zones whose speeds scatter so much nothing tells a
 /// border from chance. In 2000 profiles of 128 zones of noise alone the highest was 5.3 times.
 const BORDER_SPREADS: f64 = 6.0;
@@ -25,24 +27,34 @@ const FAST_SHARE: f64 = 0.25;
 /// Levels that differ by less than this share are one: they are sums of borders, each with its noise.
 const SAME_LEVEL: f64 = 0.85;
 
-/// Zones that are slow beside their neighbours or behind a border, by the speed of each; `None`: it has errors. With the speed
-/// below which each is.
-pub fn slow_zones(rates: &[Option<f64>]) -> Vec<(usize, f64)> {
-    let beyond = beyond_borders(rates);
-    let limits = (0..rates.len()).map(|at| (at, beside(rates, at).max(beyond[at])));
-    limits.filter(|&(at, limit)| rates[at].is_some_and(|rate| rate < limit)).collect()
+/// What is slow of some zones.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Slow {
+    /// Which they are, each with the speed below which it is slow.
+    pub zones: Vec<(usize, f64)>,
+    /// The share of its neighbours' speed below which a zone is slow: [`SLOW_SHARE`], or less where zones scatter by chance; 0
+    /// where nothing can be told from that.
+    pub share: f64,
 }
 
-/// The speed below which a zone is slow beside its neighbours.
+/// Zones that are slow beside their neighbours or behind a border, by how each was read; `None`: it has errors.
+pub fn slow_zones(zones: &[Option<Pace>]) -> Slow {
+    let rates: Vec<Option<f64>> = zones.iter().map(|zone| zone.map(|pace| pace.bytes_per_s)).collect();
+    let (beyond, shares) = (beyond_borders(&rates), scatter::shares(zones));
+    let limits = (0..rates.len()).map(|at| (at, (shares[at] * beside(&rates, at)).max(beyond[at])));
+    let slow = limits.filter(|&(at, limit)| rates[at].is_some_and(|rate| rate < limit)).collect();
+    Slow { zones: slow, share: scatter::usual(zones, &shares) }
+}
+
+/// The speed of the zones around one.
 fn beside(rates: &[Option<f64>], at: usize) -> f64 {
     let from = at.saturating_sub(NEIGHBOURS);
     let to = (at + NEIGHBOURS + 1).min(rates.len());
-    let near = (from..to).filter(|&other| other != at).filter_map(|other| rates[other]);
-    SLOW_SHARE * upper_median(near)
+    upper_median((from..to).filter(|&other| other != at).filter_map(|other| rates[other]))
 }
 
 /// The upper one of two in the middle; 0 of none.
-fn upper_median(values: impl Iterator<Item = f64>) -> f64 {
+pub(super) fn upper_median(values: impl Iterator<Item = f64>) -> f64 {
     let mut sorted: Vec<f64> = values.collect();
     sorted.sort_by(f64::total_cmp);
     sorted.get(sorted.len() / 2).copied().unwrap_or(0.0)
@@ -101,7 +113,7 @@ fn borders(speeds: &[f64]) -> Vec<(usize, f64)> {
     if speeds.len() < BORDERS_MIN {
         return Vec::new();
     }
-    let least = (-SLOW_SHARE.ln()).max(BORDER_SPREADS * spread(speeds));
+    let least = (-SLOW_SHARE.ln()).max(BORDER_SPREADS * spread(speeds) * scatter::of_few(speeds.len()));
     let height = |at: usize| (level_after(speeds, at) / level_before(speeds, at)).ln();
     let beside = |at: usize| (speeds[at] / speeds[at - 1]).ln();
     let is_sharp = |at: usize, height: f64| {
@@ -135,7 +147,7 @@ fn borders(speeds: &[f64]) -> Vec<(usize, f64)> {
 }
 
 /// How much single zones scatter, as a share: from what each differs by from the one before, whose median borders leave as it is.
-fn spread(speeds: &[f64]) -> f64 {
+pub(super) fn spread(speeds: &[f64]) -> f64 {
     let steps = speeds.windows(2).map(|pair| (pair[1] / pair[0]).ln().abs());
     1.4826 * upper_median(steps) / std::f64::consts::SQRT_2
 }
@@ -154,9 +166,14 @@ mod tests {
     use std::ops::Range;
 
     fn check(speeds: &[f64], expect: &[usize]) {
-        let rates: Vec<Option<f64>> = speeds.iter().copied().map(Some).collect();
-        let slow: Vec<usize> = slow_zones(&rates).into_iter().map(|(at, _)| at).collect();
+        let zones: Vec<Option<Pace>> = speeds.iter().map(|speed| Some(pace(*speed))).collect();
+        let slow: Vec<usize> = slow_zones(&zones).zones.into_iter().map(|(at, _)| at).collect();
         assert_eq!(slow, expect, "{speeds:?}");
+    }
+
+    /// A zone whose reads are all alike.
+    fn pace(bytes_per_s: f64) -> Pace {
+        Pace { bytes_per_s, reads: 64, variance: Some(0.0) }
     }
 
     /// A device of one speed but for these zones.
@@ -260,9 +277,9 @@ mod tests {
     #[test]
     fn zones_with_errors_are_passed_over() {
         let (speeds, expect) = but_for(128, std::slice::from_ref(&(64..128)), 0.2);
-        let mut rates: Vec<Option<f64>> = speeds.iter().copied().map(Some).collect();
-        rates[60..70].fill(None);
-        let slow: Vec<usize> = slow_zones(&rates).into_iter().map(|(at, _)| at).collect();
+        let mut zones: Vec<Option<Pace>> = speeds.iter().map(|speed| Some(pace(*speed))).collect();
+        zones[60..70].fill(None);
+        let slow: Vec<usize> = slow_zones(&zones).zones.into_iter().map(|(at, _)| at).collect();
         assert_eq!(slow, expect[6..]);
     }
 }

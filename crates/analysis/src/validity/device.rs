@@ -1,10 +1,11 @@
 //! Checks of where the bytes went: through a cache, split on the way, amplified below, or shared between streams.
 
 use super::{Found, StepView, surroundings};
+use crate::measured::measured;
 use crate::statistics::share_interval;
 use fathom_schema::{
-    DeviceNumber, Extent, IoMode, LayoutRule, OperationKind, Severity, Stream, Target, TargetFact,
-    TargetKind, ZeroBlocks,
+    BlockDevice, DeviceNumber, Extent, IoMode, LayoutRule, OperationKind, Question, Record, Severity, Stream,
+    Target, TargetFact, TargetKind, ZeroBlocks,
 };
 use fathom_units::Bytes;
 use std::collections::{BTreeSet, HashMap};
@@ -32,11 +33,43 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
     cached_file(view, found);
     zeroes_read(view, found);
     shared_region(view, found);
+    if is_scan(view.record) {
+        return;
+    }
     for direction in [OperationKind::Read, OperationKind::Write] {
-        if let Some(compared) = compare(view, direction) {
-            judge(view, direction, &compared, found);
+        if let Some(compared) = compare(view, direction).filter(Compared::is_enough) {
+            judge(view, &view.place(), direction, &compared, found);
         }
     }
+}
+
+/// The steps of a scan are many and small, and all read the same way: what the device counted is held beside all of them together.
+pub(super) fn scanned(record: &Record, found: &mut Found) {
+    if !is_scan(record) {
+        return;
+    }
+    let views = || record.steps.iter().map(|step| StepView { record, step, measured: measured(step) });
+    // What is tried again after an error is counted by the device, and is none of ours.
+    let has_errors = |view: &StepView<'_>| {
+        let tallies = view.step.intervals.iter().flat_map(|interval| &interval.tally.kinds);
+        tallies.into_iter().any(|kind| !kind.errors.is_empty())
+    };
+    let mut all: Option<Compared> = None;
+    for compared in
+        views().filter(|view| !has_errors(view)).filter_map(|view| compare(&view, OperationKind::Read))
+    {
+        match &mut all {
+            Some(all) => all.add(&compared),
+            None => all = Some(compared),
+        }
+    }
+    if let (Some(compared), Some(view)) = (all.filter(Compared::is_enough), views().next()) {
+        judge(&view, "", OperationKind::Read, &compared, found);
+    }
+}
+
+fn is_scan(record: &Record) -> bool {
+    matches!(record.started.question, Some(Question::Scan(_)))
 }
 
 /// Our count of one direction beside the device's, over the whole step.
@@ -44,6 +77,23 @@ struct Compared {
     ours: Volume,
     device: Volume,
     is_direct: bool,
+    /// Bytes of the largest operation.
+    largest: u64,
+}
+
+impl Compared {
+    /// Whether there is so much that a few requests of others decide nothing.
+    fn is_enough(&self) -> bool {
+        self.ours.bytes >= COMPARED_MIN.0
+    }
+
+    fn add(&mut self, other: &Self) {
+        let Self { ours, device, is_direct, largest } = other;
+        self.ours.add(ours);
+        self.device.add(device);
+        self.is_direct &= is_direct;
+        self.largest = self.largest.max(*largest);
+    }
 }
 
 #[derive(Default, Clone, Copy)]
@@ -52,7 +102,15 @@ struct Volume {
     bytes: u64,
 }
 
-/// `None` when the counters say nothing: killed step, targets without a device, several devices stacked, little volume.
+impl Volume {
+    fn add(&mut self, other: &Self) {
+        let Self { operations, bytes } = other;
+        self.operations += operations;
+        self.bytes += bytes;
+    }
+}
+
+/// `None` when the counters say nothing: killed step, targets without a device, several devices stacked.
 fn compare(view: &StepView<'_>, direction: OperationKind) -> Option<Compared> {
     let finished = view.step.finished.as_ref()?;
     let step = &view.step.started;
@@ -60,7 +118,8 @@ fn compare(view: &StepView<'_>, direction: OperationKind) -> Option<Compared> {
     if active.is_empty() || !active.iter().all(|stream| view.is_real(stream)) {
         return None;
     }
-    let numbers = devices_under_targets(view)?;
+    let numbers: BTreeSet<DeviceNumber> =
+        devices_under_targets(view)?.iter().map(|device| device.number).collect();
     let mut device = Volume::default();
     for number in numbers {
         let before = step.devices.iter().find(|counters| counters.number == number)?;
@@ -86,12 +145,14 @@ fn compare(view: &StepView<'_>, direction: OperationKind) -> Option<Compared> {
         }
     }
     let is_direct = active.iter().all(|stream| stream.engine.mode == IoMode::Direct);
-    (ours.bytes >= COMPARED_MIN.0).then_some(Compared { ours, device, is_direct })
+    let cases = active.iter().flat_map(|stream| &stream.workload.cases).filter(|case| case.kind == direction);
+    let largest = cases.map(|case| u64::from(case.size.largest())).max().unwrap_or(0);
+    Some(Compared { ours, device, is_direct, largest })
 }
 
-/// Numbers of the devices that the step's targets lie on, each once.
-fn devices_under_targets(view: &StepView<'_>) -> Option<BTreeSet<DeviceNumber>> {
-    let mut numbers = BTreeSet::new();
+/// The devices that the step's targets lie on; `None` where one of them is unknown, or there are none.
+fn devices_under_targets<'a>(view: &StepView<'a>) -> Option<Vec<&'a BlockDevice>> {
+    let mut devices = Vec::new();
     let facts = &view.record.started.facts.targets;
     let by_path: HashMap<&Path, &TargetFact> = facts
         .iter()
@@ -107,9 +168,36 @@ fn devices_under_targets(view: &StepView<'_>) -> Option<BTreeSet<DeviceNumber>> 
             | TargetKind::Peer(_) => continue,
         };
         let fact = by_path.get(path)?;
-        numbers.insert(fact.device.as_ref()?.number);
+        devices.push(fact.device.as_ref()?);
     }
-    (!numbers.is_empty()).then_some(numbers)
+    (!devices.is_empty()).then_some(devices)
+}
+
+/// What of a queue cuts larger operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Limit {
+    /// Its requests are no larger.
+    Size,
+    /// They have so many segments, in a row in memory each; of a buffer that may be no more than its pages are.
+    Segments { count: u64, page: u64 },
+}
+
+/// The bytes from which on the queues under a step cut operations, the least of them, and what of the queue says so; `None`
+/// where they are not known.
+fn limit(view: &StepView<'_>) -> Option<(u64, Limit)> {
+    let facts = &view.record.started.facts;
+    let of_device = |device: &BlockDevice| {
+        let subject = format!("device {}", device.disk);
+        let number = |name: &str| -> Option<u64> {
+            let found = facts.environment.iter().find(|fact| fact.subject == subject && fact.name == name);
+            found?.value.as_ref()?.trim().parse().ok().filter(|number| *number > 0)
+        };
+        let size = number("queue max_sectors_kb").map(|kib| (kib << 10, Limit::Size));
+        let page = number("queue max_segment_size").unwrap_or(u64::MAX).min(facts.page_size.0);
+        let segments = number("queue max_segments").filter(|_| page > 0);
+        size.into_iter().chain(segments.map(|count| (count * page, Limit::Segments { count, page }))).min()
+    };
+    devices_under_targets(view)?.into_iter().filter_map(of_device).min()
 }
 
 /// Why reads of the step's files may have met places without data: holes that were there, or what the run itself has
@@ -142,9 +230,8 @@ fn without_data(view: &StepView<'_>) -> Option<String> {
     })
 }
 
-fn judge(view: &StepView<'_>, direction: OperationKind, compared: &Compared, found: &mut Found) {
-    let Compared { ours, device, is_direct } = compared;
-    let place = view.place();
+fn judge(view: &StepView<'_>, place: &str, direction: OperationKind, compared: &Compared, found: &mut Found) {
+    let Compared { ours, device, is_direct, largest } = compared;
     let verb = if direction == OperationKind::Read { "read" } else { "written" };
     let bytes_ratio = device.bytes as f64 / ours.bytes as f64;
     let bytes = format!(
@@ -210,14 +297,8 @@ fn judge(view: &StepView<'_>, direction: OperationKind, compared: &Compared, fou
         ours.operations
     );
     if *is_direct && ratio > DEVICE_OPERATIONS.1 {
-        found.weighed(
-            ratio,
-            "device.split",
-            Severity::Warn,
-            operations,
-            "the kernel cut our operations, so that latencies are those of several requests, or others use the device \
-             too: use blocks no larger than the queue's max_sectors_kb, aligned to the device, and leave it alone",
-        );
+        let (why, remedy) = cause(view, *largest);
+        found.weighed(ratio, "device.split", Severity::Warn, operations + &why, remedy);
     } else if *is_direct && ratio < DEVICE_OPERATIONS.0 {
         found.weighed(
             1.0 - ratio,
@@ -226,6 +307,40 @@ fn judge(view: &StepView<'_>, direction: OperationKind, compared: &Compared, fou
             operations,
             "the kernel joined our operations: the device saw larger ones than the block size says",
         );
+    }
+}
+
+/// Why operations that are as large as the largest are split, for the evidence, and what to do about it.
+fn cause(view: &StepView<'_>, largest: u64) -> (String, &'static str) {
+    let limit = limit(view);
+    match limit.filter(|(bytes, _)| largest > *bytes) {
+        Some((bytes, Limit::Size)) => (
+            format!(": ours are of {}, its queue takes {} (max_sectors_kb)", Bytes(largest), Bytes(bytes)),
+            "the kernel cut our operations, so that latencies are those of several requests: use blocks no larger than \
+                 the queue's max_sectors_kb, or raise it where max_hw_sectors_kb allows more",
+        ),
+        Some((bytes, Limit::Segments { count, page })) => (
+            format!(
+                ": ours are of {}, its queue takes {} where pages of memory do not lie in a row ({count} segments, \
+                     max_segments, of {})",
+                Bytes(largest),
+                Bytes(bytes),
+                Bytes(page)
+            ),
+            "the kernel cut our operations, so that latencies are those of several requests: use blocks no larger than \
+                 the queue's max_segments times a page",
+        ),
+        None if limit.is_some() => (
+            String::new(),
+            "our operations are within the limits of the queue (max_sectors_kb, max_segments): others use the device \
+                 too, or something cuts what is not aligned to it; align blocks to the device, and leave it alone",
+        ),
+        None => (
+            String::new(),
+            "the kernel cut our operations, so that latencies are those of several requests, or others use the device \
+                 too: use blocks no larger than the queue's limits (max_sectors_kb, max_segments), aligned to the device, \
+                 and leave it alone",
+        ),
     }
 }
 

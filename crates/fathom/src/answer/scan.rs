@@ -27,6 +27,7 @@ pub(super) fn document(scan: &Scan) -> Value {
     let Scan {
         question,
         zones,
+        slow_share,
         unreadable,
         errors_once,
         slow,
@@ -57,6 +58,7 @@ pub(super) fn document(scan: &Scan) -> Value {
         "order": question.order.name(),
         "rpm": question.rpm,
         "class_limits_s": question.classes_ns.iter().map(|ns| *ns as f64 / 1e9).collect::<Vec<_>>(),
+        "slow_zone_share": slow_share,
         "zones": zones.iter().map(zone).collect::<Vec<_>>(),
         "unreadable": unreadable.iter().map(|(at, errno)| {
             let mut found = area(at);
@@ -78,7 +80,9 @@ pub(super) fn document(scan: &Scan) -> Value {
 }
 
 fn accessed(access: &Access, block: u32) -> Value {
+    let has_read = !access.reads.is_empty();
     let (least, most) = access.range_s();
+    let known = |s: f64| has_read.then_some(s);
     let quantile = |&quantile: &f64| {
         let found = access.quantile_s(quantile);
         json!({ "quantile": quantile, "s": found.ok(), "needs": found.err() })
@@ -87,9 +91,9 @@ fn accessed(access: &Access, block: u32) -> Value {
         "block_bytes": block,
         "operations": access.reads.len(),
         "errors": access.errors,
-        "mean_s": access.mean_s(),
-        "min_s": least,
-        "max_s": most,
+        "mean_s": known(access.mean_s()),
+        "min_s": known(least),
+        "max_s": known(most),
         "quantiles": ACCESS_QUANTILES.iter().map(quantile).collect::<Vec<_>>(),
         "reads": access.reads.iter().map(|(at, ns)| json!([at, *ns as f64 / 1e9])).collect::<Vec<_>>(),
     })
@@ -100,13 +104,15 @@ fn area(Area { start, length }: &Area) -> Value {
 }
 
 fn zone(zone: &Zone) -> Value {
-    let Zone { area, bytes_per_s, mean_s, max_s, errors, classes, is_slow, was_slow } = zone;
+    let Zone { area, bytes_per_s, mean_s, max_s, errors, classes, variance: _, is_slow, was_slow } = zone;
+    // What nothing was read of has neither a speed nor a latency.
+    let known = |figure: &f64| zone.worst().map(|_| *figure);
     json!({
         "first_byte": area.start,
         "bytes": area.length,
-        "bytes_per_s": bytes_per_s,
-        "mean_s": mean_s,
-        "max_s": max_s,
+        "bytes_per_s": known(bytes_per_s),
+        "mean_s": known(mean_s),
+        "max_s": known(max_s),
         "errors": errors,
         "classes": classes,
         "slow": is_slow,

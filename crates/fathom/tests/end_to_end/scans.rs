@@ -184,3 +184,71 @@ fn a_target_below_a_block_is_one_read() {
         scanned(&bench, "sim:size=900KiB,service_time=constant 1ms,4KiB..5KiB fails", "--access 0", 5);
     assert_eq!(found["unreadable"], json!([{ "first_byte": 4096, "bytes": 1024, "error": "EIO" }]));
 }
+
+/// A device whose places are all alike has none that is slow, however few reads are in a zone; and the answer says what can be told.
+#[test]
+fn reads_that_scatter_make_no_zone_slow() {
+    let bench = Bench::new();
+    for (device, words, reads) in [
+        ("size=128MiB,service_time=exponential 1ms", "", 1),
+        ("size=256MiB,service_time=exponential 1ms", "", 2),
+        ("size=1GiB,service_time=exponential 1ms", "", 8),
+        ("size=1GiB,service_time=exponential 1ms", "--zones 300 --sample 1MiB", 1),
+        ("size=2GiB,service_time=exponential 1ms", "", 16),
+        ("size=256MiB,service_time=uniform 0.5ms..1.5ms", "", 2),
+    ] {
+        let found = scanned(&bench, &format!("sim:{device}"), words, 0);
+        let zones = found["zones"].as_array().expect("a list");
+        let is_slow = |zone: &&Value| zone["slow"] == true || zone["slow_once"] == true;
+        assert_eq!(zones.iter().filter(is_slow).count(), 0, "{device} {words}");
+        let sentence = found["sentence"].as_str().expect("a text");
+        assert!(sentence.contains("nothing is known to be slow and all can be read"), "{sentence}");
+        let told = format!("Zones ({reads} read{} each) scatter", if reads == 1 { "" } else { "s" });
+        assert!(sentence.contains(&told), "{sentence}");
+        assert!(found["slow_zone_share"].as_f64().is_some_and(|share| share < 0.7), "{found:#}");
+    }
+    // Enough reads for the rule.
+    let even = scanned(&bench, "sim:size=256MiB,service_time=uniform 0.9ms..1.1ms", "", 0);
+    assert_eq!(even["slow_zone_share"], json!(0.7));
+    assert!(even["sentence"].as_str().is_some_and(|text| text.contains("nothing is slow")), "{even:#}");
+}
+
+/// A zone that takes longer than chance allows is found, also where reads scatter.
+#[test]
+fn zones_that_are_slow_among_reads_that_scatter_are_found() {
+    let bench = Bench::new();
+    for (device, slow) in [
+        // 64 reads a zone.
+        ("size=8GiB,service_time=exponential 1ms,3GiB..3136MiB takes 3ms", vec![48]),
+        ("size=8GiB,service_time=uniform 0.5ms..1.5ms,3GiB..3136MiB takes 2ms", vec![48]),
+        // 2 reads a zone.
+        ("size=256MiB,service_time=uniform 0.5ms..1.5ms,20MiB..22MiB takes 8ms", vec![10]),
+        ("size=1GiB,service_time=uniform 0.5ms..1.5ms,80MiB..96MiB takes 5ms", vec![10, 11]),
+    ] {
+        let found = scanned(&bench, &format!("sim:{device}"), "", 0);
+        let zones = found["zones"].as_array().expect("a list");
+        let is_slow: Vec<usize> = (0..zones.len()).filter(|&at| zones[at]["slow"] == true).collect();
+        assert_eq!(is_slow, slow, "{device}: {}", found["sentence"]);
+    }
+}
+
+/// What nothing was read of has neither a speed nor a latency; and that it cannot be read is no fault of the measurement.
+#[test]
+fn a_target_that_cannot_be_read_has_no_figures() {
+    let bench = Bench::new();
+    let lost = scanned(&bench, "sim:size=64MiB,0B..64MiB fails", "--zones 3", 5);
+    for zone in lost["zones"].as_array().expect("a list") {
+        for figure in ["bytes_per_s", "mean_s", "max_s"] {
+            assert_eq!(zone[figure], Value::Null, "{figure}: {zone}");
+        }
+    }
+    for figure in ["mean_s", "min_s", "max_s"] {
+        assert_eq!(lost["access"][figure], Value::Null, "{figure}");
+    }
+    assert!(!lost.to_string().contains("-0.0") && lost["burst_bytes_per_s"] == Value::Null, "{lost:#}");
+    let text = bench.fathom_with(&["report", "last"]).expect(0, &[]).out.clone();
+    assert!(text.contains("n/a") && !text.contains("0 ns"), "{text}");
+    assert!(text.contains("is the answer of a scan"), "{text}");
+    let page = bench.fathom_with(&["report", "last", "--format", "html"]).expect(0, &[]).out.clone();
+    assert!(page.contains("CANNOT BE READ") && page.contains(">Nothing found against the measurement<"));
+}

@@ -7,7 +7,7 @@ use super::{Choice, Settings};
 use crate::points::Label;
 use crate::seeds::splitmix;
 use fathom_analysis::load::LoadPoint;
-use fathom_analysis::scan::{Area, Part, slow_zones};
+use fathom_analysis::scan::{Area, Pace, Part, slow_zones};
 use fathom_model::Literal;
 use fathom_schema::{ScanOrder, ScanQuestion, Step, StepFinished};
 use fathom_units::{Bytes, Nanos};
@@ -35,8 +35,8 @@ pub struct ScanSearch {
     zones: usize,
     queue: VecDeque<(Part, Area)>,
     running: Option<(Part, Area)>,
-    /// By zone, at how many bytes per second it was read, and whether it is looked at closer.
-    read: Vec<(Option<f64>, bool)>,
+    /// By zone, how it was read, and whether it is looked at closer.
+    read: Vec<(Option<Pace>, bool)>,
     /// Zones that were read.
     done: usize,
     closer: usize,
@@ -78,9 +78,9 @@ impl ScanSearch {
                 Part::Retry => self.spent = self.spent.after(finished.elapsed),
                 Part::Zone(zone) => {
                     let is_whole = area.length >= u64::from(self.question.block);
-                    let rate = speed(step, finished).filter(|_| is_whole);
+                    let pace = pace(step, finished).filter(|_| is_whole);
                     let is_looked_at = self.look_closer(area, step, finished);
-                    self.read[zone] = (rate, is_looked_at);
+                    self.read[zone] = (pace, is_looked_at);
                     self.done += 1;
                     if self.done == self.zones {
                         self.read_again();
@@ -107,9 +107,9 @@ impl ScanSearch {
 
     /// Puts zones that are slow beside their neighbours at the front of the queue.
     fn read_again(&mut self) {
-        let rates: Vec<Option<f64>> = self.read.iter().map(|(rate, _)| *rate).collect();
+        let paces: Vec<Option<Pace>> = self.read.iter().map(|(pace, _)| *pace).collect();
         let zones = zones(&self.question);
-        for (zone, _) in slow_zones(&rates).into_iter().rev() {
+        for (zone, _) in slow_zones(&paces).zones.into_iter().rev() {
             self.queue.push_front((Part::Again(zone), zones[zone]));
         }
     }
@@ -243,9 +243,9 @@ fn order(order: ScanOrder, zones: usize) -> Vec<usize> {
     }
 }
 
-/// Bytes per second that a step read at; `None` where it had errors, or read nothing.
-fn speed(step: &Step, finished: &StepFinished) -> Option<f64> {
-    LoadPoint::of(step, &finished.streams).filter(|_| !has_errors(finished)).map(|point| point.bytes_per_s)
+/// How a step was read; `None` where it had errors, or read nothing.
+fn pace(step: &Step, finished: &StepFinished) -> Option<Pace> {
+    LoadPoint::of(step, &finished.streams).filter(|_| !has_errors(finished)).map(|point| Pace::of(&point))
 }
 
 fn has_errors(finished: &StepFinished) -> bool {

@@ -218,3 +218,24 @@ fn a_mark_is_on_the_time_line_of_one_step() {
     let marked = |step: usize| charts.steps[step].marks.iter().any(|mark| mark.label == "fan stopped");
     assert_eq!((marked(0), marked(1)), (true, false));
 }
+
+/// A step begins a little after its run, or the one before it: what is marked until then is at its start.
+#[test]
+fn a_mark_in_front_of_a_step_is_at_its_start() {
+    let mut record = lengthened(10);
+    push(&mut record, &[StreamShape::default()], 1);
+    record.steps[0].started.wall_ms = record.started.wall_ms + 500;
+    record.steps[1].started.wall_ms = record.started.wall_ms + 30_000;
+    for (seconds, text) in [(0, "begun"), (29, "between"), (31, "later")] {
+        record.notes.push(fathom_schema::Note::mark(fathom_units::Nanos::secs(seconds), text));
+    }
+    assert_eq!(record.notes.last_chunk::<3>().unwrap()[0].message, "mark at 0 s: begun");
+    let charts = charts(&record);
+    let told = |step: usize| -> Vec<(f64, String)> {
+        let marks = charts.steps[step].marks.iter();
+        let marks = marks.filter(|mark| ["begun", "between", "later"].contains(&mark.label.as_str()));
+        marks.map(|mark| (mark.at_s, mark.label.clone())).collect()
+    };
+    assert_eq!(told(0), [(0.0, "begun".to_owned())]);
+    assert_eq!(told(1), [(0.0, "between".to_owned()), (1.0, "later".to_owned())]);
+}

@@ -45,15 +45,20 @@ pub(super) fn marks(
     // Steps of an earlier run, which this one went on from, have none of its marks.
     let is_of_this_run = step.started.wall_ms >= record.started.wall_ms;
     // Virtual time goes on beyond the wall clock's: what lies in an earlier step is not of this one as well.
-    let ends =
-        record.steps.iter().filter(|other| other.started.index < step.started.index).filter_map(|other| {
-            let began_ms = other.started.wall_ms.checked_sub(record.started.wall_ms)?;
-            Some(began_ms as f64 / 1e3 + other.finished.as_ref()?.elapsed.as_secs_f64())
-        });
+    let earlier = record.steps.iter().filter(|other| other.started.index < step.started.index);
+    let mut earlier = earlier.filter(|other| other.started.wall_ms >= record.started.wall_ms).peekable();
+    let is_first = earlier.peek().is_none();
+    let ends = earlier.filter_map(|other| {
+        let began_ms = other.started.wall_ms - record.started.wall_ms;
+        Some(began_ms as f64 / 1e3 + other.finished.as_ref()?.elapsed.as_secs_f64())
+    });
     let earlier_s = ends.fold(0.0, f64::max);
     let is_mark = |note: &&Note| is_of_this_run && note.kind == NoteKind::Mark;
     let noted = record.notes.iter().filter(is_mark).filter_map(|note| {
-        let at_s = note.at.as_secs_f64() - before_s;
+        let since_s = note.at.as_secs_f64() - before_s;
+        // What lies in front of a step, and behind the end of those before it, is at its start.
+        let is_between = since_s < 0.0 && (is_first || note.at.as_secs_f64() > earlier_s);
+        let at_s = if is_between { 0.0 } else { since_s };
         // "mark at 12 s: …" says when; here its place does.
         let text = note.message.split_once(": ").map_or(note.message.as_str(), |(_, text)| text);
         let is_here = (0.0..=end_s).contains(&at_s) && note.at.as_secs_f64() >= earlier_s;

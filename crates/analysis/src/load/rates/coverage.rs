@@ -116,17 +116,7 @@ fn of_idle(units: Option<u32>, off: f64) -> [f64; 2] {
             let radius = (-2.0 * (1.0 - random.f64()).ln()).sqrt();
             off * radius * (std::f64::consts::TAU * random.f64()).cos()
         };
-        let point = |rate: f64, mean_s: f64| LoadPoint {
-            held: rate * mean_s,
-            rate,
-            mean_s,
-            response: latency(mean_s * 1e9, 1000),
-            bytes_per_s: 0.0,
-            errors: 0,
-            offered: rate,
-            dropped: 0,
-            backlog_max: 0,
-        };
+        let point = |rate: f64, mean_s: f64| super::tests::point(rate, mean_s, 0.0);
         let full: Vec<(f64, LoadPoint)> = (0..3)
             .map(|_| most * (1.0 + noise() / 3.0))
             .map(|rate| (256.0, point(rate, 256.0 / rate)))

@@ -142,3 +142,94 @@ fn a_scan_beside_other_users() {
     assert!(told.contains("read 0 B and wrote 9.8 MiB"), "{told}");
     assert_eq!(scanned(20_000, 0, IoMode::Buffered), None, "the kernel may have read ahead");
 }
+
+/// A record of reads of 1 MiB, each two for the device, with a queue of these limits.
+fn cut(queue: &[(&str, u64)], steps: u32) -> Record {
+    let shape = StreamShape {
+        rates: vec![(OperationKind::Read, 100)],
+        block_bytes: 1 << 20,
+        seconds: if steps > 1 { 1 } else { base().seconds },
+        ..base()
+    };
+    let mut cut = record(std::slice::from_ref(&shape));
+    (1..steps).for_each(|index| crate::sample::push(&mut cut, std::slice::from_ref(&shape), index));
+    for step in &mut cut.steps {
+        let before = step.started.devices[0].reads;
+        let device = &mut step.finished.as_mut().unwrap().devices[0];
+        device.reads += device.reads - before;
+    }
+    let disk = cut.started.facts.targets[0].device.as_ref().unwrap().disk.clone();
+    cut.started.facts.environment.extend(queue.iter().map(|(name, value)| EnvironmentFact {
+        subject: format!("device {disk}"),
+        name: format!("queue {name}"),
+        value: Some(value.to_string()),
+        source: format!("/sys/block/{disk}/queue/{name}"),
+    }));
+    cut
+}
+
+/// The limit of the queue that cuts what is larger is named: the least of those that do.
+#[test]
+fn the_limit_that_cuts_operations_is_named() {
+    let told = |queue: &[(&str, u64)]| {
+        let found = findings(&cut(queue, 1)).into_iter().find(|one| one.id == "device.split");
+        let found = found.expect("two for each of ours");
+        (found.evidence, found.remedy)
+    };
+    let (evidence, remedy) =
+        told(&[("max_sectors_kb", 1280), ("max_segments", 128), ("max_segment_size", 65_536)]);
+    assert!(
+        evidence.ends_with(
+            "(2.00 each): ours are of 1 MiB, its queue takes 512 KiB where pages of memory do not lie in a row (128 \
+             segments, max_segments, of 4 KiB)"
+        ),
+        "{evidence}"
+    );
+    assert!(remedy.contains("max_segments") && !remedy.contains("max_sectors_kb"), "{remedy}");
+    let (evidence, remedy) = told(&[("max_sectors_kb", 512), ("max_segments", 168)]);
+    assert!(evidence.ends_with("ours are of 1 MiB, its queue takes 512 KiB (max_sectors_kb)"), "{evidence}");
+    assert!(remedy.contains("max_sectors_kb") && !remedy.contains("max_segments"), "{remedy}");
+    // No limit is met: it is something else.
+    let (evidence, remedy) = told(&[("max_sectors_kb", 1280), ("max_segments", 256)]);
+    assert!(
+        evidence.ends_with("(2.00 each)") && remedy.contains("are within the limits"),
+        "{evidence}: {remedy}"
+    );
+    assert!(told(&[]).1.contains("max_segments"));
+}
+
+/// Places of a scan are small, and split alike: they are judged together, however little each of them is.
+#[test]
+fn a_scan_that_is_split_is_judged_as_a_whole() {
+    use fathom_schema::{Question, ScanQuestion};
+    let mut scan = cut(&[("max_sectors_kb", 512)], 10);
+    scan.started.question = Some(Question::Scan(ScanQuestion::of("/dev/nvme0n1", Bytes::gib(64))));
+    let split = |record: &Record| {
+        let found = findings(record).into_iter().find(|one| one.id == "device.split");
+        found.map(|one| one.evidence)
+    };
+    let told = split(&scan).expect("all of it is split");
+    assert!(told.starts_with("the device did 2000 read operations for 1000 of ours (2.00 each)"), "{told}");
+    // Where only one place was, by others perhaps, it is not how the scan reads.
+    for step in &mut scan.steps[1..] {
+        let before = step.started.devices[0].reads;
+        let device = &mut step.finished.as_mut().unwrap().devices[0];
+        device.reads -= (device.reads - before) / 2;
+    }
+    let told = split(&scan).expect("a tenth is more than what is left to chance");
+    assert!(told.contains("1100 read operations for 1000 of ours"), "{told}");
+    // Of steps of less than 16 MiB each, together more.
+    let mut small = cut(&[("max_sectors_kb", 512)], 1);
+    small.started.question.clone_from(&scan.started.question);
+    assert!(split(&small).is_some());
+    let shape =
+        StreamShape { rates: vec![(OperationKind::Read, 4)], block_bytes: 1 << 20, seconds: 1, ..base() };
+    let mut small = record(std::slice::from_ref(&shape));
+    (1..10).for_each(|index| crate::sample::push(&mut small, std::slice::from_ref(&shape), index));
+    for step in &mut small.steps {
+        step.finished.as_mut().unwrap().devices[0].reads += 12;
+    }
+    assert_eq!(split(&small), None, "of a run that is no scan each step by itself, and these are too little");
+    small.started.question = scan.started.question;
+    assert!(split(&small).is_some_and(|told| told.contains("for 40 of ours (4.00 each)")));
+}
