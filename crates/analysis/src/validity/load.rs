@@ -5,8 +5,8 @@ use super::{Found, StepView, pacing};
 use crate::measured::{Measured, operations};
 use crate::pts;
 use fathom_schema::{
-    Ceiling, Interval, OperationKind, Pacing, Phase, Question, Severity, Stop, Stream, TargetKind, Think,
-    TimeLimit,
+    Ceiling, Interval, OperationKind, Pacing, Phase, Question, Quota, Severity, Stop, Stream, TargetKind,
+    Think, TimeLimit,
 };
 use fathom_units::{Iops, Nanos};
 
@@ -145,9 +145,10 @@ fn little(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: 
         );
     }
     let is_closed = matches!(stream.pacing, Pacing::Closed { think: Think::None });
+    let least = LITTLE_MIN * kept_share(stream);
     // Of a step that was cut off, what was in flight then has no service time.
-    let was_full = measured.tally.in_flight_ns >= LITTLE_MIN * measured.slot_ns;
-    if ratio >= LITTLE_MIN || stream.queue_depth == 1 || !is_closed || was_full {
+    let was_full = measured.tally.in_flight_ns >= least * measured.slot_ns;
+    if ratio >= least || stream.queue_depth == 1 || !is_closed || was_full {
         return;
     }
     let window = measured.window();
@@ -157,7 +158,7 @@ fn little(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: 
     };
     // Without a time it is not known when the last operation went out, but none took longer than the slowest.
     let emptied_within = if time < window { window.since(time) } else { Nanos(slowest_ns).min(window) };
-    if was_full_before(measured, intervals, emptied_within) {
+    if was_full_before(measured, intervals, emptied_within, least) {
         let when = if time < window {
             format!("{} of the {} measured were", emptied_within.approximate(), window.approximate())
         } else {
@@ -169,7 +170,7 @@ fn little(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: 
             Severity::Warn,
             format!(
                 "{place}the queue ran empty at the end, and {:.0} % of its slots were idle over all: throughput × service \
-                 time is {ratio:.3} of the queue depth {depth}, below {LITTLE_MIN}; {when} left to those still in flight",
+                 time is {ratio:.3} of the queue depth {depth}, below {least:.2}; {when} left to those still in flight",
                 (1.0 - ratio) * 100.0
             ),
             "the rate is that much lower than with a full queue: measure for longer, or after a ramp, which lets the time end \
@@ -187,15 +188,23 @@ fn little(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: 
             Severity::Warn,
             format!(
                 "{place}generator-limited: throughput × service time is {ratio:.3} of the queue depth {depth}, below \
-                 {LITTLE_MIN}; {held:.1} operations were in flight on average"
+                 {least:.2}; {held:.1} operations were in flight on average"
             ),
             "the generator did not keep the queue full: use more workers, larger batches, or an asynchronous engine",
         );
     }
 }
 
-/// Whether the queue was full until it ran empty, within some time before the end.
-fn was_full_before(measured: &Measured, intervals: &[&Interval], emptied_within: Nanos) -> bool {
+/// Share of the queue depth that a stream keeps in flight: all of it, or as many as have to be left before it is filled again.
+fn kept_share(stream: &Stream) -> f64 {
+    match stream.engine.refill_at {
+        Quota::AtMost(most) => (most as f64 / f64::from(stream.queue_depth.max(1))).min(1.0),
+        Quota::Unlimited => 1.0,
+    }
+}
+
+/// Whether the queue was full until it ran empty, within some time before the end: that share of its slots.
+fn was_full_before(measured: &Measured, intervals: &[&Interval], emptied_within: Nanos, least: f64) -> bool {
     let window = measured.window();
     let until = measured.end.since(emptied_within);
     let before: Vec<_> = intervals.iter().filter(|interval| interval.end.0 <= until.0).collect();
@@ -207,7 +216,7 @@ fn was_full_before(measured: &Measured, intervals: &[&Interval], emptied_within:
         0 => (measured.tally.in_flight_ns, window.since(emptied_within).0),
         _ => (in_flight_ns, covered_ns),
     };
-    emptied_within.0 > 0 && in_flight_ns >= LITTLE_MIN * slots * covered_ns as f64
+    emptied_within.0 > 0 && in_flight_ns >= least * slots * covered_ns as f64
 }
 
 /// Whether any target of a stream is of a kind.

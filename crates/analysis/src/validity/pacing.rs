@@ -35,6 +35,22 @@ const LEFT_DEVIATIONS: f64 = 5.0;
 /// is busy at times wanders further from any line.
 const EVEN_INTERVALS_MIN: usize = 10;
 const EVEN_SHARE_MIN: f64 = 0.95;
+/// Share of the arrivals of an interval that find no free slot where none was free in it: with several workers, now and then one is.
+const FULL_SHARE_MIN: f64 = 0.99;
+/// Share of a measure phase in which no slot was free, up to its end, for a queue that is never empty again. Below what a device
+/// does, busy periods take about (1 − ρ)⁻² operations, however long the phase is.
+const NEVER_EMPTY_SHARE: f64 = 0.5;
+/// Standard deviations of a random walk by which a backlog has to have grown in that time.
+const WALK_DEVIATIONS: f64 = 2.0;
+/// The same share, at any time, for a backlog that does not come and go.
+const LONG_FULL_SHARE: f64 = 0.25;
+/// Most that wait in a queue at 98 % of what a device does: five times the mean number in M/M/1, ρ ÷ (1 − ρ) = 49, above which it is
+/// for 1 % of the time.
+const STEADY_BACKLOG_MAX: u64 = 245;
+/// Standard deviations of a Poisson count of all arrivals that have to wait at once for such a backlog.
+const LONG_BACKLOG_DEVIATIONS: f64 = 0.5;
+/// Share of what a device does with a full queue that has to have come due for such a backlog: below, it empties by itself.
+const UTILISATION_MIN: f64 = 0.99;
 /// What one in so many of an interval may lie behind the last arrival: what waited has hardly become less by then.
 const BEYOND_PART: u64 = 10;
 /// Share of a growth that has to be missing in what was done: what grew is there when the time is up.
@@ -92,7 +108,7 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
         left > slots.saturating_mul(SLOTS_TIMES) && grows_evenly(&backlog)
             || by_more_than_chance && grows_evenly(&waiting)
     };
-    if is_overloaded {
+    if is_overloaded || never_caught_up(measured, intervals, slots) {
         let (backlog, remedy) = match backlog_max {
             0 => (
                 "more and more were in flight".to_owned(),
@@ -140,8 +156,8 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
             ),
             "measure for longer, to see whether the backlog grows, or ask for a lower rate",
         );
-    } else if backlog_max as f64 > tally.arrivals as f64 * BACKLOG_SHARE_MAX
-        && backlog_max > slots.saturating_mul(SLOTS_TIMES)
+    } else if backlog_max > slots.saturating_mul(SLOTS_TIMES)
+        && (backlog_max as f64 > tally.arrivals as f64 * BACKLOG_SHARE_MAX || is_long(measured, intervals))
     {
         let has_bursts = !matches!(arrival, Arrival::Constant | Arrival::Poisson | Arrival::Uniform);
         found.weighed(
@@ -150,8 +166,9 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
             if has_bursts { Severity::Info } else { Severity::Warn },
             format!(
                 "{place}up to {backlog_max} of {} arrivals waited at once, before {achieved} operations per second \
-                 were achieved over all",
-                tally.arrivals
+                 were achieved over all{}",
+                tally.arrivals,
+                left_waiting(measured)
             ),
             "for a time more came than was done, and response times are of that time as well: look at them over time",
         );
@@ -203,6 +220,87 @@ fn left_most(measured: &Measured, intervals: &[&Interval], slots: u64) -> bool {
     let share = if intervals.len() < INTERVALS_MIN { LEFT_SHARE_BRIEF } else { LEFT_SHARE };
     waiting > slots.saturating_mul(SLOTS_TIMES)
         && waiting as f64 > (share * arrivals).max(LEFT_DEVIATIONS * arrivals.sqrt())
+}
+
+/// Intervals one after another in which no slot was ever free.
+struct Rush<'a, 'i> {
+    intervals: &'a [&'i Interval],
+}
+
+impl<'a, 'i> Rush<'a, 'i> {
+    fn is_full(interval: &Interval) -> bool {
+        let (arrivals, late) = (interval.tally.arrivals as f64, interval.tally.arrivals_late as f64);
+        interval.tally.backlog_max > 0 && late >= arrivals * FULL_SHARE_MIN
+    }
+
+    /// That at the end, which may be none.
+    fn last(intervals: &'a [&'i Interval]) -> Self {
+        let before =
+            intervals.iter().rposition(|interval| !Self::is_full(interval)).map_or(0, |last| last + 1);
+        Self { intervals: &intervals[before..] }
+    }
+
+    fn longest(intervals: &'a [&'i Interval]) -> Self {
+        let all = intervals.split(|interval| !Self::is_full(interval));
+        all.map(|intervals| Self { intervals })
+            .max_by_key(|rush| rush.length())
+            .unwrap_or(Self { intervals: &[] })
+    }
+
+    fn length(&self) -> u64 {
+        length(self.intervals)
+    }
+
+    fn most(&self) -> u64 {
+        self.intervals.iter().map(|interval| interval.tally.backlog_max).max().unwrap_or(0)
+    }
+
+    /// What came due in the whole of a series, as a share of what the device would have done in it with a queue as full as here.
+    fn utilisation(&self, all: &[&Interval]) -> f64 {
+        // The first begins with an empty queue.
+        let full = self.intervals.get(1..).unwrap_or_default();
+        let done: u64 = full.iter().map(|interval| operations(&interval.tally)).sum();
+        let arrivals: u64 = all.iter().map(|interval| interval.tally.arrivals).sum();
+        arrivals as f64 * length(full) as f64 / (done as f64 * length(all) as f64)
+    }
+}
+
+fn length(intervals: &[&Interval]) -> u64 {
+    intervals.iter().map(|interval| interval.end.since(interval.start).0).sum()
+}
+
+/// Whether what waits at the end began to wait long before, without a free slot ever since, and has grown further than one at random
+/// does, of which more came than the device does. A queue below capacity is empty again and again; one above it is a random walk
+/// that drifts: it lies on no line, but comes back less and less.
+fn never_caught_up(measured: &Measured, intervals: &[&Interval], slots: u64) -> bool {
+    let rush = Rush::last(intervals);
+    // Of a step that was cut off, only the series tells.
+    let left = match (measured.partial, rush.intervals.last()) {
+        (true, Some(last)) => last.tally.backlog_max,
+        _ => measured.left_waiting().0,
+    };
+    let backlog: Vec<f64> = rush.intervals.iter().map(|interval| interval.tally.backlog_max as f64).collect();
+    if backlog.len() < EVEN_INTERVALS_MIN || left <= slots.saturating_mul(SLOTS_TIMES) {
+        return false;
+    }
+    let steps: Vec<f64> = backlog.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let (grown, count) = (backlog[backlog.len() - 1] - backlog[0], steps.len() as f64);
+    let variance = steps.iter().map(|step| (step - grown / count).powi(2)).sum::<f64>() / (count - 1.0);
+    rush.length() as f64 >= length(intervals) as f64 * NEVER_EMPTY_SHARE
+        && grown > WALK_DEVIATIONS * (variance * count).sqrt()
+        && rush.utilisation(intervals) > 1.0
+}
+
+/// Whether no slot was free for so long, and so many waited, that it is no matter of a moment: with hardly more that came due, nothing
+/// would have become less again.
+fn is_long(measured: &Measured, intervals: &[&Interval]) -> bool {
+    let rush = Rush::longest(intervals);
+    let by_chance = (measured.tally.arrivals as f64).sqrt() * LONG_BACKLOG_DEVIATIONS;
+    rush.intervals.len() >= EVEN_INTERVALS_MIN
+        && rush.length() as f64 >= length(intervals) as f64 * LONG_FULL_SHARE
+        && rush.most() > STEADY_BACKLOG_MAX
+        && rush.most() as f64 > by_chance
+        && rush.utilisation(intervals) >= UTILISATION_MIN
 }
 
 /// Whom the percentiles do not speak of.

@@ -4,6 +4,7 @@ mod content;
 mod drives;
 mod frequent;
 mod host;
+mod queues;
 mod timeline;
 mod warmup;
 
