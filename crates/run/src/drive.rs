@@ -428,6 +428,7 @@ impl Runner<'_, '_> {
             let at = self.time.at(at);
             let note = match asked {
                 Asked::Mark(text) => marked(at, &text),
+                Asked::Unreadable(reason) => unread(at, &reason),
                 Asked::Load(_) => {
                     let (kind, severity) = (NoteKind::Job, Severity::Warn);
                     let message = unchanged("the run was at its end");
@@ -495,6 +496,11 @@ fn marked(at: Nanos, text: &str) -> Note {
 /// What is told of a load that stays.
 fn unchanged(reason: &str) -> String {
     format!("the load was not changed: {reason}")
+}
+
+/// The note on what was asked and is no change.
+fn unread(at: Nanos, reason: &str) -> Note {
+    Note { at, kind: NoteKind::Job, severity: Severity::Warn, message: unchanged(reason) }
 }
 
 /// Streams that a note names; of more it gives the number.
@@ -578,6 +584,10 @@ impl Observer for Relay<'_, '_> {
             let change = match asked {
                 Asked::Mark(text) => {
                     self.bus.send(&Event::Note(marked(at, &text)));
+                    continue;
+                }
+                Asked::Unreadable(reason) => {
+                    self.bus.send(&Event::Note(unread(at, &reason)));
                     continue;
                 }
                 Asked::Load(change) => change,
