@@ -10,6 +10,7 @@ mod disturbed;
 mod drives;
 mod host;
 mod load;
+mod pacing;
 mod surroundings;
 
 use crate::measured::{Measured, measured};

@@ -59,6 +59,8 @@ pub struct EngineRefusals {
     pub io_uring: Option<EngineRefusal>,
     /// `None`: Linux AIO works; else why not.
     pub libaio: Option<EngineRefusal>,
+    /// Whether rings of `io_uring` count as locked memory, where that has a limit.
+    pub rings_are_locked: bool,
 }
 
 impl EngineRefusals {
@@ -68,7 +70,9 @@ impl EngineRefusals {
             let error = tried.err()?;
             Some(EngineRefusal { reason: error.to_string(), errno: error.raw_os_error() })
         };
-        Self { io_uring: of(fathom_io::try_io_uring()), libaio: of(fathom_io::try_libaio()) }
+        let io_uring = of(fathom_io::try_io_uring());
+        let rings_are_locked = io_uring.is_none() && fathom_io::rings_are_locked();
+        Self { io_uring, libaio: of(fathom_io::try_libaio()), rings_are_locked }
     }
 }
 

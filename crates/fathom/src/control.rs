@@ -22,7 +22,10 @@ pub(crate) fn listen(path: &Path, changes: Changes, refusals: Receiver<String>) 
     std::thread::spawn(move || {
         let end = follow(&path, |line| match read(line) {
             Ok(change) => changes.ask(change),
-            Err(reason) => warn(&reason),
+            Err(reason) => {
+                warn(&reason);
+                changes.unreadable(reason);
+            }
         });
         warn(&format!("{end}; the load is no longer changed through it"));
     });

@@ -331,6 +331,11 @@ pub fn probe_libaio() -> Option<String> {
     try_libaio().err().map(|error| error.to_string())
 }
 
+/// Whether rings of `io_uring` count as locked memory here. Lowers that limit of the process for a moment.
+pub fn rings_are_locked() -> bool {
+    uring::is_locked()
+}
+
 /// Makes a ring of `io_uring` and gives it back.
 ///
 /// # Errors

@@ -29,7 +29,7 @@ pub use engine::synchronous::{Call, Synchronous};
 pub use engine::uring::IoUring;
 pub use engine::{
     Capabilities, Completion, Engine, EngineError, OpenTarget, Operation, Setup, TargetHandle, TargetName,
-    Wait, probe_io_uring, probe_libaio, range_flags, try_io_uring, try_libaio,
+    Wait, probe_io_uring, probe_libaio, range_flags, rings_are_locked, try_io_uring, try_libaio,
 };
 pub use file::{advise, drop_clean, open_quietly, write_back};
 pub use memory::{Locked, MemoryError, with_fresh_zeroes};

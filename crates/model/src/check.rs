@@ -59,6 +59,10 @@ pub fn check_sections(job: &Job) -> Diagnostics {
     let mut found = Diagnostics::default();
     for target in &job.targets {
         check_target(target, &mut found);
+        // A job of fio names its files, whatever its engine does.
+        if job.dialect == crate::Dialect::Native {
+            check_unused_place(target, &mut found);
+        }
     }
     for workload in &job.workloads {
         check_workload(workload, &mut found);
@@ -109,6 +113,27 @@ fn names_are_unique<T>(sections: &[Named<T>], what: &str, found: &mut Diagnostic
 /// Whether a path begins like what stands for a target without storage.
 fn is_like_a_built_in(path: &str) -> bool {
     ["sim:", "null:"].iter().any(|word| path.starts_with(word))
+}
+
+/// What is no storage is nowhere: a path beside it is of something else that was meant.
+fn check_unused_place(target: &Named<TargetOptions>, found: &mut Diagnostics) {
+    let options = &target.options;
+    let kind = *options.kind.get();
+    let word = match kind {
+        TargetKind::Null => "null",
+        TargetKind::Sim => "sim",
+        _ => return,
+    };
+    for (name, span) in [("path", options.path.span()), ("directory", options.directory.span())] {
+        if let Some(span) = span {
+            found.warn(
+                "target.unused-place",
+                span,
+                format!("the target \"{}\" is of kind {word}, so that its {name} is not used", target.name),
+                format!("leave {name} out, or the kind, if what is there is meant"),
+            );
+        }
+    }
 }
 
 fn check_target(target: &Named<TargetOptions>, found: &mut Diagnostics) {
@@ -607,6 +632,23 @@ mod tests {
             let mut job = job();
             job.workloads[0].options.block_size.set(BlockSizes::fixed(size), Span::default());
             assert_eq!(codes(&job), expect, "{size}");
+        }
+    }
+
+    #[test]
+    fn a_path_of_what_is_no_storage_is_told() {
+        for (kind, dialect, expect) in [
+            (TargetKind::Null, crate::Dialect::Native, &["target.unused-place"][..]),
+            (TargetKind::Sim, crate::Dialect::Native, &["target.unused-place"][..]),
+            (TargetKind::Null, crate::Dialect::Fio, &[][..]),
+        ] {
+            let mut job = job();
+            job.dialect = dialect;
+            let options = &mut job.targets[0].options;
+            options.path.set(vec!["data".to_owned()], Span::default());
+            options.size.set(Amount::Bytes(Bytes::gib(1)), Span::default());
+            options.kind.set(kind, Span::default());
+            assert_eq!(codes(&job), expect, "{kind:?}");
         }
     }
 

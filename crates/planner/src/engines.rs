@@ -13,8 +13,10 @@ use crate::remarks::Remarks;
 use crate::scene::{Load, Scene};
 use crate::targets::{Addressed, Class, Direct};
 use fathom_model::{CpuWork, Engine, Named, StatCall, StreamOptions};
-use fathom_schema::{self as schema, EngineKind, IoMode, NameOperation, NoteKind, Pacing, Severity, Think};
-use fathom_units::{Nanos, Ratio};
+use fathom_schema::{
+    self as schema, EngineKind, IoMode, NameOperation, NoteKind, Pacing, Severity, Think, ring_bytes,
+};
+use fathom_units::{Bytes, Nanos, Ratio};
 
 /// Error code: the host does not have the engine that was asked for.
 pub const ENGINE_UNAVAILABLE: &str = "plan.engine-unavailable";
@@ -261,6 +263,21 @@ pub(crate) fn pauses_between(options: &StreamOptions, chunk_ns: u64) -> Pacing {
     Pacing::Closed { think }
 }
 
+/// Why the rings of a stream cannot be made, where the kernel counts them as locked memory.
+fn no_room_for_rings(scene: &Scene<'_>, stream: &Named<StreamOptions>, kind: EngineKind) -> Option<String> {
+    let (limits, options) = (&scene.facts.limits, &stream.options);
+    let EngineKind::IoUring(ring) = kind else { return None };
+    let (depth, workers) = (*options.queue_depth.get(), *options.workers.get());
+    let needed = ring_bytes(ring.entries(depth)).saturating_mul(u64::from(workers));
+    (limits.rings_are_locked && needed > limits.locked_memory_bytes).then(|| {
+        format!(
+            "its rings need {} of locked memory, and the limit of this process is {}",
+            Bytes(needed).approximate(),
+            Bytes(limits.locked_memory_bytes).approximate()
+        )
+    })
+}
+
 /// `io_uring` where it works, else Linux AIO where that is asynchronous, else plain system calls; a note says why not.
 fn automatic(
     scene: &Scene<'_>,
@@ -270,7 +287,8 @@ fn automatic(
     remarks: &mut Remarks,
 ) -> EngineKind {
     let limits = &scene.facts.limits;
-    let Some(reason) = &limits.io_uring_refused else { return io_uring };
+    let reason = limits.io_uring_refused.clone().or_else(|| no_room_for_rings(scene, stream, io_uring));
+    let Some(reason) = reason else { return io_uring };
     let (kind, name, also) = match (&limits.libaio_refused, mode) {
         (None, IoMode::Direct) => {
             (EngineKind::Libaio(settings::of_aio(&stream.options)), "libaio", String::new())

@@ -7,7 +7,7 @@ use crate::scene::{Load, Scene};
 use fathom_model::{Dialect, Span};
 use fathom_schema::{
     EngineKind, HostLimits, NoteKind, Registration, SHOWN_AS_READ_MAX, Severity, Stream, Submitter, Target,
-    WorkerPlan,
+    WorkerPlan, ring_bytes,
 };
 use fathom_units::{Bytes, saturating_sum};
 use std::collections::BTreeSet;
@@ -40,6 +40,7 @@ pub(crate) fn check(
     check_open_files(scene, streams, targets, remarks);
     check_memory(scene, streams, remarks);
     check_held_memory(scene, dialect, streams, remarks);
+    check_ring_memory(scene, dialect, streams, remarks);
     check_locked_memory(scene, dialect, streams, remarks);
     check_aio(scene, streams, remarks);
 }
@@ -271,6 +272,40 @@ fn check_held_memory(
     let place = streams.iter().max_by_key(|(_, stream)| held(stream));
     let place = place.and_then(|(load, _)| load.section.options.locked_memory.span());
     remarks.error("plan.locked-memory", place, message, format!("{}, or ask for less", raise_locked(needed)));
+}
+
+/// Rings count as locked memory with some kernels. One of fio is told by its job, as there.
+fn check_ring_memory(
+    scene: &Scene<'_>,
+    dialect: Dialect,
+    streams: &[(&Load<'_>, &mut Stream)],
+    remarks: &mut Remarks,
+) {
+    let limits = &scene.facts.limits;
+    if !limits.rings_are_locked || dialect != Dialect::Native {
+        return;
+    }
+    let of_rings = |stream: &Stream| match &stream.engine.kind {
+        EngineKind::IoUring(ring) => {
+            ring_bytes(ring.entries(stream.queue_depth)).saturating_mul(stream.workers.len() as u64)
+        }
+        _ => 0,
+    };
+    let needed = saturating_sum(streams.iter().map(|(_, stream)| of_rings(stream)));
+    if needed <= limits.locked_memory_bytes {
+        return;
+    }
+    let message = format!(
+        "the rings of io_uring need {} of locked memory; the limit of this process is {}",
+        Bytes(needed).approximate(),
+        Bytes(limits.locked_memory_bytes).approximate()
+    );
+    let place = largest(streams.iter().map(|(load, stream)| (load.section.span, of_rings(stream))));
+    let help = format!(
+        "{}; or use fewer workers, a smaller queue_depth, or engine = \"libaio\" or \"psync\"",
+        raise_locked(needed)
+    );
+    remarks.error("plan.locked-memory", place, message, help);
 }
 
 /// Registered buffers count against `RLIMIT_MEMLOCK`. They are an optimisation: where the user did not ask for them they

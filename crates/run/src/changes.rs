@@ -52,6 +52,8 @@ pub(crate) enum Asked {
     Mark(String),
     /// Another load.
     Load(RateChange),
+    /// What nobody can read as one, and why.
+    Unreadable(String),
 }
 
 /// The way into a run for whoever wants to change its load; clones lead into the same run. It is looked at several times a
@@ -88,6 +90,11 @@ impl Changes {
     /// else with the next one or the end of the run.
     pub fn mark(&self, what: String) {
         self.put(Asked::Mark(what));
+    }
+
+    /// Has it in the record that what was asked at this moment is no change, and why. Who asked is told by whom it was read.
+    pub fn unreadable(&self, reason: String) {
+        self.put(Asked::Unreadable(reason));
     }
 
     fn put(&self, asked: Asked) {

@@ -427,7 +427,12 @@ impl Runner<'_, '_> {
         for (at, asked) in self.changes.take() {
             let at = self.time.at(at);
             let note = match asked {
+<<<<<<< HEAD
                 Asked::Mark(text) => Note::mark(at, &text),
+=======
+                Asked::Mark(text) => marked(at, &text),
+                Asked::Unreadable(reason) => unread(at, &reason),
+>>>>>>> loadC
                 Asked::Load(_) => {
                     let (kind, severity) = (NoteKind::Job, Severity::Warn);
                     let message = unchanged("the run was at its end");
@@ -489,6 +494,11 @@ fn devices_under(step: &Step, facts: &Facts) -> Vec<DeviceNumber> {
 /// What is told of a load that stays.
 fn unchanged(reason: &str) -> String {
     format!("the load was not changed: {reason}")
+}
+
+/// The note on what was asked and is no change.
+fn unread(at: Nanos, reason: &str) -> Note {
+    Note { at, kind: NoteKind::Job, severity: Severity::Warn, message: unchanged(reason) }
 }
 
 /// Streams that a note names; of more it gives the number.
@@ -572,6 +582,10 @@ impl Observer for Relay<'_, '_> {
             let change = match asked {
                 Asked::Mark(text) => {
                     self.bus.send(&Event::Note(Note::mark(at, &text)));
+                    continue;
+                }
+                Asked::Unreadable(reason) => {
+                    self.bus.send(&Event::Note(unread(at, &reason)));
                     continue;
                 }
                 Asked::Load(change) => change,

@@ -205,7 +205,23 @@ pub struct RingSettings {
     pub priority: OperationPriority,
 }
 
+/// Memory of a ring of `io_uring` of so many entries, a power of two, which some kernels count as locked. `struct io_uring_sqe`
+/// is 64 bytes, `io_uring_cqe` 16, of which there are twice as many, and an index 4 (`io_uring.h`); each of the two areas is whole
+/// pages, with the heads and flags in one.
+pub fn ring_bytes(entries: u32) -> u64 {
+    let whole_pages = |bytes: u64| bytes.next_multiple_of(4096);
+    whole_pages(u64::from(entries) * 64) + whole_pages(u64::from(entries) * (2 * 16 + 4) + 320)
+}
+
 impl RingSettings {
+    /// Entries of a ring for so many operations in flight, a power of two.
+    pub fn entries(&self, depth: u32) -> u32 {
+        // A thread of the kernel says what it took only after a whole batch of it, of which operations may have completed and
+        // been issued anew: for a moment the ring holds one queue depth of old entries and one of new ones.
+        let room = if self.submitter == Submitter::Worker { 1 } else { 2 };
+        depth.checked_next_power_of_two().unwrap_or(u32::MAX).saturating_mul(room)
+    }
+
     /// What fathom uses where nobody asks for anything: all that makes it fast and changes nothing else.
     pub const USUAL: Self = Self {
         fixed_buffers: Registration::WherePossible,

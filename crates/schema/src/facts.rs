@@ -74,6 +74,9 @@ pub struct Limits {
     pub open_files: u64,
     /// `RLIMIT_MEMLOCK`, soft, in bytes; `u64::MAX` when unlimited or privileged.
     pub locked_memory_bytes: u64,
+    /// Whether rings of `io_uring` count against it: with some kernels they do.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rings_are_locked: bool,
     /// Mappings that a process may have (`vm.max_map_count`); 0 where that is not known.
     #[serde(default)]
     pub mappings: u64,

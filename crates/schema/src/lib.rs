@@ -39,7 +39,7 @@ pub use demands::{
 };
 pub use engine::{
     AioSettings, CallFlags, Durability, EngineKind, EngineSettings, ForcedAsync, IoMode, OpenRule,
-    OperationPriority, ProgramRun, Registration, RingSettings, SizedPriority, Submitter, TrimBy,
+    OperationPriority, ProgramRun, Registration, RingSettings, SizedPriority, Submitter, TrimBy, ring_bytes,
 };
 pub use event::{
     DeviceCounters, Event, IntervalSum, Note, NoteKind, Outcome, RunFinished, RunStarted, Severity,

@@ -4,7 +4,11 @@ mod content;
 mod drives;
 mod frequent;
 mod host;
+<<<<<<< HEAD
 mod levels;
+=======
+mod queues;
+>>>>>>> loadC
 mod timeline;
 mod warmup;
 

@@ -80,7 +80,7 @@ pub(super) fn memory(roots: &Roots) -> Bytes {
 
 /// What this process may use; which engines the kernel refuses is found by who can try them.
 pub(super) fn limits(roots: &Roots, engines: EngineRefusals) -> HostLimits {
-    let EngineRefusals { io_uring, libaio } = engines;
+    let EngineRefusals { io_uring, libaio, rings_are_locked } = engines;
     let split = |refusal: Option<EngineRefusal>| {
         refusal.map(|EngineRefusal { reason, errno }| (reason, errno)).unzip()
     };
@@ -105,6 +105,7 @@ pub(super) fn limits(roots: &Roots, engines: EngineRefusals) -> HostLimits {
         libaio_errno: libaio_errno.flatten(),
         open_files: soft(Resource::Nofile),
         locked_memory_bytes: if may_lock { u64::MAX } else { soft(Resource::Memlock) },
+        rings_are_locked: rings_are_locked && !may_lock,
         mappings: number("vm/max_map_count"),
         threads: [processes, number("kernel/threads-max"), number("kernel/pid_max")]
             .into_iter()

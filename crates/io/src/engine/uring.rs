@@ -13,7 +13,7 @@ use crate::clock::monotonic;
 use crate::priority::Priorities;
 use entrance::{Entrance, Purpose};
 use fathom_schema::{
-    EngineKind, ForcedAsync, OperationKind, Registration, RingSettings, SizedPriority, Submitter,
+    EngineKind, ForcedAsync, OperationKind, Registration, RingSettings, SizedPriority, Submitter, ring_bytes,
 };
 use fathom_units::Nanos;
 use io_uring::{cqueue, opcode, squeue, types};
@@ -110,12 +110,27 @@ pub(super) fn probe() -> Result<(), EngineError> {
     ring(2, RingSettings::USUAL).map(|_| ())
 }
 
+/// Whether the kernel counts rings as locked memory, of which this process has no unlimited amount: whether it makes none while
+/// none may be locked.
+pub(super) fn is_locked() -> bool {
+    let Some(limit) = limit_of_locked() else { return false };
+    let set = |limit: libc::rlimit| {
+        // SAFETY: `limit` is readable for the call.
+        unsafe { libc::setrlimit(libc::RLIMIT_MEMLOCK, &raw const limit) == 0 }
+    };
+    // The soft limit may be lowered, and raised again, by anyone.
+    if limit.rlim_cur == libc::RLIM_INFINITY || !set(libc::rlimit { rlim_cur: 0, ..limit }) {
+        return false;
+    }
+    let made = io_uring::IoUring::new(2);
+    let restored = set(limit);
+    assert!(restored, "a soft limit may be as high as it was");
+    made.is_err_and(|error| error.raw_os_error() == Some(libc::ENOMEM))
+}
+
 /// A ring for `depth` operations, with deferred task work where the kernel has it; a thread of the kernel's own has none.
 fn ring(depth: u32, settings: RingSettings) -> Result<(io_uring::IoUring, bool), EngineError> {
-    // A thread of the kernel says what it took only after a whole batch of it, of which operations may have completed and
-    // been issued anew: for a moment the ring holds one queue depth of old entries and one of new ones.
-    let room = if settings.submitter == Submitter::Worker { 1 } else { 2 };
-    let entries = depth.next_power_of_two().saturating_mul(room);
+    let entries = settings.entries(depth);
     let mut builder = io_uring::IoUring::builder();
     if settings.polled {
         builder.setup_iopoll();
@@ -154,19 +169,12 @@ fn ring(depth: u32, settings: RingSettings) -> Result<(io_uring::IoUring, bool),
     Ok((ring, deferred))
 }
 
-/// Locked memory of a ring of so many entries, a power of two. `struct io_uring_sqe` is 64 bytes, `io_uring_cqe` 16, of which
-/// there are twice as many, and an index 4 (`io_uring.h`); each of the two areas is whole pages, with the heads and flags in one.
-fn ring_kib(entries: u32) -> u64 {
-    let whole_kib = |bytes: u64| bytes.div_ceil(4096) * 4;
-    whole_kib(u64::from(entries) * 64) + whole_kib(u64::from(entries) * (2 * 16 + 4) + 320)
-}
-
 /// Why a ring of so many entries could not be made.
 fn refused(error: io::Error, entries: u32) -> EngineError {
     if error.raw_os_error() != Some(libc::ENOMEM) {
         return EngineError::system("io_uring_setup", error);
     }
-    let kib = ring_kib(entries);
+    let kib = ring_bytes(entries) / 1024;
     let others = "fewer workers, a smaller queue depth, or engine libaio or psync";
     let remedy = match locked_memory_limit() {
         Some(limit) => format!(
@@ -185,10 +193,14 @@ fn refused(error: io::Error, entries: u32) -> EngineError {
 
 /// Bytes of memory that this process may lock; `None` where there is no limit, or none is told.
 fn locked_memory_limit() -> Option<u64> {
+    limit_of_locked().map(|limit| limit.rlim_cur).filter(|&bytes| bytes != libc::RLIM_INFINITY)
+}
+
+fn limit_of_locked() -> Option<libc::rlimit> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is writable for the call.
     let told = unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) } == 0;
-    (told && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
+    told.then_some(limit)
 }
 
 /// Registers something as asked; whether it is.
@@ -534,7 +546,7 @@ mod tests {
     #[test]
     fn a_ring_takes_whole_pages_of_entries_and_of_what_completes() {
         for (entries, kib) in [(1, 8), (64, 8), (128, 8 + 8), (4096, 256 + 148)] {
-            assert_eq!(ring_kib(entries), kib, "{entries} entries");
+            assert_eq!(ring_bytes(entries) / 1024, kib, "{entries} entries");
         }
     }
 

@@ -243,6 +243,28 @@ fn buffers_are_not_registered_beyond_the_limit() {
     );
 }
 
+/// Where the kernel counts rings as locked memory, one that is too large for the limit is not made where nobody asked for it.
+#[test]
+fn rings_beyond_the_limit_are_not_made() {
+    let job = read(&format!(
+        "{HEAD}[workload.w]\naccess = \"random\"\n[stream.s]\ntime = \"60s\"\nqueue_depth = 1024\n"
+    ));
+    let of = |rings_are_locked, limit| {
+        let (plan, step) = planned(&job, DISK, |facts| {
+            facts.limits.locked_memory_bytes = limit;
+            facts.limits.rings_are_locked = rings_are_locked;
+        });
+        (step.streams[0].engine.kind, notes(&plan).join("; "))
+    };
+    let (kind, told) = of(true, 64 << 10);
+    assert_eq!(kind, EngineKind::Libaio(AioSettings::USUAL));
+    let expect = "libaio is used because io_uring cannot be: its rings need 104 KiB of locked memory, and the limit of this process \
+                  is 64 KiB";
+    assert_eq!(told, expect);
+    assert!(matches!(of(true, 104 << 10).0, EngineKind::IoUring(_)));
+    assert!(matches!(of(false, 64 << 10).0, EngineKind::IoUring(_)));
+}
+
 #[test]
 fn a_synchronous_engine_gets_its_depth_as_threads() {
     let text = format!(

@@ -318,6 +318,16 @@ fn hosts_that_have_no_room() {
         ],
     );
     check(
+        &job("", "", "engine = \"io_uring\"\nqueue_depth = 1024"),
+        DISK,
+        |facts| (facts.limits.locked_memory_bytes, facts.limits.rings_are_locked) = (64 << 10, true),
+        &[
+            "plan.locked-memory: the rings of io_uring need 104 KiB of locked memory; the limit of this process is 64 KiB; \
+           raise it with: ulimit -l 104 (above the hard limit as root; LimitMEMLOCK=106496 for a service); or use fewer \
+           workers, a smaller queue_depth, or engine = \"libaio\" or \"psync\"",
+        ],
+    );
+    check(
         &job("", "", "locked_memory = \"1MiB\"\nengine = \"psync\""),
         DISK,
         |facts| facts.limits.locked_memory_bytes = 64 << 10,

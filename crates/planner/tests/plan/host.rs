@@ -70,6 +70,7 @@ pub(crate) fn facts(job: &Job, what: impl Fn(&Path) -> Is) -> Facts {
             libaio_errno: None,
             open_files: 1 << 20,
             locked_memory_bytes: u64::MAX,
+            rings_are_locked: false,
             mappings: 65_530,
             threads: 32_768,
             aio_operations_left: Some(65_536),
