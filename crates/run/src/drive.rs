@@ -427,12 +427,8 @@ impl Runner<'_, '_> {
         for (at, asked) in self.changes.take() {
             let at = self.time.at(at);
             let note = match asked {
-<<<<<<< HEAD
                 Asked::Mark(text) => Note::mark(at, &text),
-=======
-                Asked::Mark(text) => marked(at, &text),
                 Asked::Unreadable(reason) => unread(at, &reason),
->>>>>>> loadC
                 Asked::Load(_) => {
                     let (kind, severity) = (NoteKind::Job, Severity::Warn);
                     let message = unchanged("the run was at its end");

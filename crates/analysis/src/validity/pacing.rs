@@ -242,9 +242,7 @@ impl<'a, 'i> Rush<'a, 'i> {
 
     fn longest(intervals: &'a [&'i Interval]) -> Self {
         let all = intervals.split(|interval| !Self::is_full(interval));
-        all.map(|intervals| Self { intervals })
-            .max_by_key(Self::length)
-            .unwrap_or(Self { intervals: &[] })
+        all.map(|intervals| Self { intervals }).max_by_key(Self::length).unwrap_or(Self { intervals: &[] })
     }
 
     fn length(&self) -> u64 {

@@ -4,11 +4,8 @@ mod content;
 mod drives;
 mod frequent;
 mod host;
-<<<<<<< HEAD
 mod levels;
-=======
 mod queues;
->>>>>>> loadC
 mod timeline;
 mod warmup;
 
