@@ -4,8 +4,7 @@
 use super::fit::{Fit, Point, Weighting};
 use super::law::{Law, Operating};
 use super::{curve, verdict::Verdict};
-use crate::statistics::{runs_p, t_quantile};
-use statrs::distribution::{ContinuousCDF, FisherSnedecor};
+use crate::statistics::{f_beyond, runs_p, t_quantile};
 
 /// Residual that a law may leave, as a share: beyond it the curve is not this law. A tenth is what someone who
 /// sizes a system by the law would still accept.
@@ -314,7 +313,7 @@ fn lack_of_fit_p(fit: &Fit, points: &[Point], weighting: Weighting) -> Option<f6
         return None;
     }
     let ratio = (between / of_law) / (within / of_noise);
-    FisherSnedecor::new(of_law, of_noise).ok().map(|f| f.sf(ratio))
+    f_beyond(ratio, of_law, of_noise)
 }
 
 /// Whether a law gives a throughput above 0 wherever it was measured: less is no answer to anything.

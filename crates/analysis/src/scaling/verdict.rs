@@ -3,8 +3,7 @@
 use super::curve::{FALL_MIN, Load, falls};
 use super::fit::Fit;
 use super::law::Law;
-use crate::statistics::t_quantile;
-use statrs::distribution::{ContinuousCDF, FisherSnedecor};
+use crate::statistics::{f_beyond, t_quantile};
 
 /// Sharpness (q of the soft minimum) from which on a ceiling is held rather than approached: nine tenths of
 /// it take 1.4 times the load at which the slope alone would reach it; at 1, the USL without coherency, 9 times.
@@ -131,5 +130,5 @@ fn is_constant(law: &Law, loads: &[Load]) -> bool {
     let of_law: f64 = loads.iter().map(|load| (load.x - law.throughput(load.n)).powi(2)).sum();
     let freedom = count - 3.0;
     let ratio = ((of_constant - of_law) / 2.0).max(0.0) / (of_law / freedom);
-    !ratio.is_nan() && FisherSnedecor::new(2.0, freedom).is_ok_and(|f| f.sf(ratio) >= CONSTANT_P_MIN)
+    f_beyond(ratio, 2.0, freedom).is_some_and(|p| p >= CONSTANT_P_MIN)
 }
