@@ -1,5 +1,6 @@
 //! A fitted curve in one word and one sentence. Does not fit.
 
+use super::choice::LOADS_OF_A_LAW_MIN;
 use super::curve::{FALL_MIN, Load, falls};
 use super::fit::Fit;
 use super::law::Law;
@@ -92,7 +93,10 @@ fn is_flat(loads: &[Load]) -> bool {
         let noise = load.margin.map_or(0.0, |margin| margin.min(NOISE_SHARE_MAX * load.x));
         load.x + noise >= FLAT_SHARE * most
     };
-    last.n >= FLAT_LOADS * first.n && reaches(first) && loads.iter().all(reaches)
+    loads.len() >= LOADS_OF_A_LAW_MIN
+        && last.n >= FLAT_LOADS * first.n
+        && reaches(first)
+        && loads.iter().all(reaches)
 }
 
 /// Whether β's 95 % interval (Student's t with as many degrees of freedom as `points` leave) leaves 0 out.
