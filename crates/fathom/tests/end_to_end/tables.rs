@@ -285,6 +285,8 @@ fn nothing_is_a_share_of_a_mean_of_nothing() {
 fn faults_of_tables_are_told_with_their_line() {
     let bench = Bench::new();
     bench.write("letters.csv", "n,x\n1,100\n2,abc\n4,300\n");
+    bench.write("late.csv", "n,lat_us\n1,100\n2,1e308\n");
+    bench.write("wordy.csv", "n,lat_us\n1,100\n2,abc\n");
     bench.write("two.csv", "n,x\n1,100\n2,200\n");
     bench.write("wide.csv", "a,b,c,d\n1,2,3,4\n");
     bench.write("twice.csv", "round,value\n1,2\n1,3\n");
@@ -312,11 +314,12 @@ fn faults_of_tables_are_told_with_their_line() {
         ("judge halves.csv", "halves.csv:3: round: 1.5 is no number of a round"),
         ("judge huge.csv --round n --value x", "huge.csv:3: x: 1e308 is beyond 1e18"),
         ("fit huge.csv", "huge.csv:3: x: 1e308 is beyond 1e18"),
-        ("percentiles huge.csv --column x", "huge.csv:3: x: 1e308 is beyond 1e18"),
+        ("percentiles late.csv --column lat_us", "late.csv:3: lat_us: 1e308 is beyond 1e18"),
         ("judge wide.csv", "--value"),
         ("judge binary.csv", "binary.csv"),
         ("percentiles two.csv", "--column"),
-        ("percentiles letters.csv --column x", "letters.csv:3"),
+        ("percentiles wordy.csv --column lat_us", "wordy.csv:3"),
+        ("percentiles letters.csv --column x", "the title x names no unit of time"),
         ("percentiles two.csv --percentiles 100", "not between 0 and 100"),
     ] {
         bench.check_refused(line, 2, &[says]);
