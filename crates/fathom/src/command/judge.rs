@@ -172,9 +172,8 @@ fn beside(
     let titles = |all: &[usize]| all.iter().map(|&at| table.title(at)).collect::<Vec<_>>().join(", ");
     match (values.as_slice(), names.as_slice()) {
         (&[value], &[name]) if series.is_empty() => Ok((vec![name], round, value)),
-        (&[value], _) => Ok((series, round, value)),
         // Words where a value is expected are told with their line.
-        (&[], &[value]) => Ok((series, round, value)),
+        (&[value], _) | (&[], &[value]) => Ok((series, round, value)),
         (&[], _) => Err(format!("{} has no column of values; name it with --value", table.name())),
         (several, _) => Err(format!(
             "{}: each of the columns {} may be the value, and none is called so; name it with --value",

@@ -72,10 +72,9 @@ pub(super) fn counts(title: &str) -> Option<Counts> {
         Per::Time(seconds) => Some(seconds),
         Per::Doubt => return Some(Counts::Doubt),
     };
-    let scale = match scale(title, &words) {
-        Ok(scale) => scale,
+    let Ok(scale) = scale(title, &words) else {
         // A letter or a number beside what is no throughput is none of its units.
-        Err(()) => return (operations.is_some() || seconds.is_some()).then_some(Counts::Doubt),
+        return (operations.is_some() || seconds.is_some()).then_some(Counts::Doubt);
     };
     match (operations, seconds, scale) {
         (None, None, None) => None,
