@@ -4,6 +4,7 @@
 mod unit;
 
 use crate::diagnose::printable;
+use std::borrow::Cow;
 use std::io::Read;
 use std::path::Path;
 
@@ -57,8 +58,9 @@ impl Table {
     }
 
     fn of(name: String, bytes: &[u8]) -> Result<Self, String> {
+        let text = in_utf_8(&name, bytes)?;
         // A byte order mark, which spreadsheets write.
-        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let bytes = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
         let mut reader = csv::ReaderBuilder::new()
             .delimiter(delimiter(bytes))
             .has_headers(false)
@@ -140,9 +142,29 @@ impl Table {
     /// nothing but a time. A title that leaves doubt is refused.
     pub(crate) fn unit(&self, at: usize) -> Result<Option<(&'static str, f64)>, String> {
         let Some(title) = self.titles.as_ref().and_then(|titles| titles.get(at)) else { return Ok(None) };
-        let shown: String = self.title(at).chars().take(TITLE_SHOWN_MAX).collect();
-        let rest = if shown.len() < title.len() { "…" } else { "" };
-        unit::of(title).map_err(|said| format!("{}: the title {shown}{rest} {said}", self.name))
+        unit::of(title).map_err(|said| format!("{}: the title {} {said}", self.name, self.short_title(at)))
+    }
+
+    /// Title of a column as a message shows it, or its number.
+    pub(crate) fn short_title(&self, at: usize) -> String {
+        let title = self.title(at);
+        let shown: String = title.chars().take(TITLE_SHOWN_MAX).collect();
+        if shown.len() < title.len() { shown + "…" } else { shown }
+    }
+
+    /// Whether a column has a title.
+    pub(crate) fn has_title(&self, at: usize) -> bool {
+        self.titles.as_ref().and_then(|titles| titles.get(at)).is_some_and(|title| !title.is_empty())
+    }
+
+    /// Whether a column's title says that it is a time: it names a unit of one, or a word for one.
+    pub(crate) fn is_time(&self, at: usize) -> bool {
+        self.has_title(at) && unit::is_time_by_title(&self.title(at))
+    }
+
+    /// Whether no cell of a column looks like a number.
+    pub(crate) fn is_of_words(&self, at: usize) -> bool {
+        self.rows.iter().all(|(_, cells)| cells.get(at).is_none_or(|cell| cell.is_empty() || is_title(cell)))
     }
 
     /// A column as text, with the lines.
@@ -209,6 +231,33 @@ impl Table {
     }
 }
 
+/// The bytes of a text in UTF-8, also where it is UTF-16, as spreadsheets save "Unicode text"; its byte order mark says which.
+fn in_utf_8<'a>(name: &str, bytes: &'a [u8]) -> Result<Cow<'a, [u8]>, String> {
+    let decoded = match bytes {
+        [0xff, 0xfe, rest @ ..] => Some((rest, u16::from_le_bytes as fn([u8; 2]) -> u16)),
+        [0xfe, 0xff, rest @ ..] => Some((rest, u16::from_be_bytes as fn([u8; 2]) -> u16)),
+        _ => None,
+    };
+    let text =
+        match decoded {
+            Some((rest, unit)) => {
+                let units = rest.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
+                let text: Result<String, _> = char::decode_utf16(units).collect();
+                let whole = text.ok().filter(|_| rest.len() % 2 == 0);
+                Cow::Owned(whole.map(String::into_bytes).ok_or_else(|| {
+                    format!("{name} begins as UTF-16 and is none further on; save it as UTF-8")
+                })?)
+            }
+            None => Cow::Borrowed(bytes),
+        };
+    if text.contains(&0) {
+        return Err(format!(
+            "{name} has zero bytes, as UTF-16 without a byte order mark, UTF-32 and what is no text have; save it as UTF-8"
+        ));
+    }
+    Ok(text)
+}
+
 /// The separator of which the first line that is no remark has most; a comma when it has none.
 fn delimiter(bytes: &[u8]) -> u8 {
     let line =
@@ -251,6 +300,28 @@ mod tests {
             let table = Table::of("t".to_owned(), text.as_bytes()).expect(text);
             let column = |at| table.numbers(at).expect(text).into_iter().map(|(_, v)| v).collect::<Vec<_>>();
             assert_eq!((column(0), column(1)), (vec![1.0, 2.0], vec![100.0, 190.5]), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn tables_in_utf_16_are_read_by_their_byte_order_mark() {
+        let text = "n,lat (µs)\n1,100\n2,190.5\n";
+        let units = |of: fn(u16) -> [u8; 2]| -> Vec<u8> {
+            std::iter::once(0xfeff).chain(text.encode_utf16()).flat_map(of).collect()
+        };
+        for bytes in [units(u16::to_le_bytes), units(u16::to_be_bytes)] {
+            let table = Table::of("t".to_owned(), &bytes).expect("two columns");
+            assert_eq!(
+                (table.title(1), table.numbers(1)),
+                ("lat (µs)".to_owned(), Ok(vec![(2, 100.0), (3, 190.5)]))
+            );
+            for (wrong, expect) in [
+                (&bytes[2..], "t has zero bytes, as UTF-16 without a byte order mark"),
+                (&bytes[..bytes.len() - 1], "t begins as UTF-16 and is none further on; save it as UTF-8"),
+            ] {
+                let said = Table::of("t".to_owned(), wrong).expect_err("no text");
+                assert!(said.starts_with(expect), "{said}");
+            }
         }
     }
 

@@ -176,7 +176,7 @@ fn short_time(stream: &Stream, load: &Load<'_>, of_stage: Option<Span>, remarks:
 
 /// What the job as a whole gives reason to say: sections nobody uses, options without effect. Only native jobs are told
 /// so: a peer's job sets options as its dialect does, and its front end has judged them.
-pub(crate) fn of_job(job: &Job, remarks: &mut Remarks) {
+pub(crate) fn of_job(job: &Job, offers_rates: bool, remarks: &mut Remarks) {
     if job.dialect != Dialect::Native {
         return;
     }
@@ -199,7 +199,7 @@ pub(crate) fn of_job(job: &Job, remarks: &mut Remarks) {
     }
     let links = Links::of(job);
     for (index, stream) in job.streams.iter().enumerate() {
-        idle_stream_options(job, stream, &mut idle);
+        idle_stream_options(job, stream, offers_rates, &mut idle);
         let is_simulated = |target: usize| *job.targets[target].options.kind.get() == TargetKind::Sim;
         if *stream.options.flow.get() > 0 && links.targets_of(index).any(is_simulated) {
             let reason =
@@ -340,14 +340,16 @@ fn idle_workload_options(workload: &Named<WorkloadOptions>, idle: &mut Idle<'_>)
     }
 }
 
-fn idle_stream_options(job: &Job, stream: &Named<StreamOptions>, idle: &mut Idle<'_>) {
+fn idle_stream_options(job: &Job, stream: &Named<StreamOptions>, offers_rates: bool, idle: &mut Idle<'_>) {
     let options = &stream.options;
     if *options.think_time.get() == Nanos::ZERO {
         idle(options.think_every.span(), "think_every", "think_time is 0");
         idle(options.think_puts_off.span(), "think_puts_off", "think_time is 0");
     }
     let has_curve = job.stages.iter().any(|stage| !stage.options.curve.get().is_empty());
-    if *options.rate.get() == Rate::Max && options.rate_course.get().is_none() && !has_curve {
+    // A search that offers rates of its own spaces them as the stream says.
+    let has_none = *options.rate.get() == Rate::Max && !offers_rates;
+    if has_none && options.rate_course.get().is_none() && !has_curve {
         idle(options.arrival.span(), "arrival", "the stream has no rate");
         idle(options.backlog.span(), "backlog", "the stream has no rate");
     }

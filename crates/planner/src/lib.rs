@@ -142,15 +142,16 @@ fn changes_paths(path: &str) -> bool {
 /// The plan is `None` exactly when there are errors other than [`NOT_BUILT`]. A job that fails [`fathom_model::check`]
 /// is not planned; its faults come back.
 pub fn plan(job: &Job, facts: &Facts, entropy: u64) -> (Option<Plan>, Diagnostics) {
-    plan_points(job, facts, entropy, &points::points)
+    plan_points(job, facts, entropy, &points::points, false)
 }
 
-/// Plans the points that `points_of` makes of the stages.
+/// Plans the points that `points_of` makes of the stages. `offers_rates`: whether some of them have a rate that the job has not.
 fn plan_points(
     job: &Job,
     facts: &Facts,
     entropy: u64,
     points_of: &dyn Fn(&[Named<StageOptions>]) -> Vec<Point>,
+    offers_rates: bool,
 ) -> (Option<Plan>, Diagnostics) {
     let mut checked = fathom_model::check(job);
     if checked.has_errors() {
@@ -167,7 +168,7 @@ fn plan_points(
     let entropy = entropy >> 1;
     let stages = points::stages(&job);
     let points = points_of(&stages);
-    advice::of_job(&job, &mut remarks);
+    advice::of_job(&job, offers_rates, &mut remarks);
     let nothing = BTreeSet::new();
     let (thresholds, abort_when) = bounds::of(&job.run, &mut remarks);
     let changed = changed::places(&Scene::new(facts, entropy, &nothing, &[]), &job, &stages, &points);
@@ -254,7 +255,7 @@ pub fn plan_search(job: &Job, facts: &Facts, entropy: u64, search: Search) -> (O
         };
         search.extremes().into_iter().enumerate().map(point).collect()
     };
-    let (plan, diagnostics) = plan_points(job, facts, entropy, &extremes);
+    let (plan, diagnostics) = plan_points(job, facts, entropy, &extremes, search.offers_rates());
     let plan = plan.map(|mut plan| {
         plan.points = search.steps_hint();
         // The longest step stands for all.

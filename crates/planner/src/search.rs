@@ -96,6 +96,14 @@ impl Search {
         }
     }
 
+    /// Whether its steps are offered rates of its own.
+    pub(crate) const fn offers_rates(&self) -> bool {
+        match self {
+            Self::Objective(_) | Self::Rates(_) => true,
+            Self::Curve(_) | Self::Steady(_) | Self::Scan(_) => false,
+        }
+    }
+
     /// How many steps it takes at most, where that is known.
     pub(crate) fn steps_max(&self) -> Option<usize> {
         match self {

@@ -4,8 +4,7 @@
 use super::fit::{Fit, Point, Weighting};
 use super::law::{Law, Operating};
 use super::{curve, verdict::Verdict};
-use crate::statistics::{runs_p, t_quantile};
-use statrs::distribution::{ContinuousCDF, FisherSnedecor};
+use crate::statistics::{f_beyond, runs_p, t_quantile};
 
 /// Residual that a law may leave, as a share: beyond it the curve is not this law. A tenth is what someone who
 /// sizes a system by the law would still accept.
@@ -145,11 +144,15 @@ pub fn answers(
     let mut fits: Vec<Fit> =
         [Fit::usl, Fit::soft_min, Fit::linear].iter().filter_map(|fit| fit(points, weighting)).collect();
     let loads = curve::by_load(points);
+    for fit in fits.iter_mut().filter(|fit| !leaves_freedom(fit, &loads)) {
+        fit.aicc = None;
+    }
     let mut chosen = choose(&fits, points, weighting, &loads);
     let explained = chosen.map_or(f64::INFINITY, |at| fits[at].max_relative_error);
     if explained > ERROR_MAX && !curve::falls(&loads) {
         // The kink is looked for only where no smooth law will do.
-        if let Some(capped) = Fit::capped(points, weighting).filter(|fit| fit.max_relative_error <= ERROR_MAX)
+        if let Some(capped) = Fit::capped(points, weighting)
+            .filter(|fit| fit.max_relative_error <= ERROR_MAX && leaves_freedom(fit, &loads))
         {
             let best = chosen.and_then(|at| fits[at].aicc);
             let is_better = capped.aicc.is_some_and(|own| best.is_none_or(|best| own + AICC_DECISIVE < best));
@@ -175,6 +178,7 @@ pub fn answers(
     // Below the smallest load there is nothing to read off.
     let smallest = points.iter().map(|point| point.n).fold(f64::INFINITY, f64::min);
     let within = |figure: Option<Estimate>| figure.filter(|figure| figure.value >= smallest);
+    let units_between = law.filter(|_| !falls_throughout).and_then(|law| units_between(&law, &loads));
     let verdict = Verdict::of(chosen.map(|at| &fits[at]), &loads, points.len());
     let peaked = resampled.iter().filter(|law| law.peak().is_some()).count();
     let is_mixed = peaked.min(resampled.len() - peaked) * 20 > resampled.len();
@@ -207,7 +211,7 @@ pub fn answers(
             Law::Capped { alpha, .. } if *alpha > 0.0 => Some(1.0 / alpha),
             other => other.parallel_units(),
         })
-        .filter(|_| !falls_throughout),
+        .filter(|_| !falls_throughout && units_between.is_none()),
         latency_limits: limits_s
             .iter()
             .map(|&seconds| match measured_latency {
@@ -224,6 +228,7 @@ pub fn answers(
             measured_latency.is_some() && !limits_s.is_empty(),
         )
         .into_iter()
+        .chain(units_between)
         .chain(is_mixed.then(|| {
             "whether throughput falls beyond a peak is not certain: the load at 95 % of the most has no interval, since it is another \
              one with a peak than without"
@@ -235,6 +240,34 @@ pub fn answers(
         fits,
         chosen,
     }
+}
+
+/// Share of linear growth that the smallest load has to keep by a law for what one operation alone does to be told by it.
+const ALONE_SHARE_MIN: f64 = 0.8;
+
+/// What is to be said of the units in parallel where one operation alone was not measured and the smallest load is too far from it:
+/// eight at a time at 1 ms each may be eight units of 1 ms or one of 125 µs. Throughput grows by no more than the load, and does
+/// not fall with it: the units are no fewer than the ceiling has in throughputs of the smallest load, and no more than that times
+/// the load.
+fn units_between(law: &Law, loads: &[curve::Load]) -> Option<String> {
+    let first = loads.first().filter(|first| first.n > 1.0)?;
+    let ceiling = law.most()?;
+    if law.throughput(first.n) >= ALONE_SHARE_MIN * law.throughput(1.0) * first.n {
+        return None;
+    }
+    let least = (ceiling / first.x).max(1.0);
+    let rounded = |value: f64| (value * 100.0).round() / 100.0;
+    let most = rounded(least * first.n);
+    let between = if least < 1.05 {
+        format!("at most {most}")
+    } else {
+        format!("between {} and {most}", rounded(least))
+    };
+    Some(format!(
+        "parallel units: {between}; no load below {} was measured, so that few fast units cannot be told from many slow ones; measure \
+         from load 1 on",
+        rounded(first.n)
+    ))
 }
 
 /// The law of lowest `AICc` among those that explain the points.
@@ -256,6 +289,15 @@ fn choose(fits: &[Fit], points: &[Point], weighting: Weighting, loads: &[curve::
             }
         })
         .map(|(at, _)| at)
+}
+
+/// Fewest different loads that a law, or a constant, is chosen from: two are on a line, whatever lies between them.
+pub(super) const LOADS_OF_A_LAW_MIN: usize = 3;
+
+/// Whether there are more loads than a law has coefficients: it passes through fewer whatever they are, and replicates of a load
+/// tell its noise and nothing of another.
+fn leaves_freedom(fit: &Fit, loads: &[curve::Load]) -> bool {
+    loads.len() >= LOADS_OF_A_LAW_MIN && loads.len() > fit.coefficients.len()
 }
 
 /// Whether what a law leaves is small or noise. Where every operation counts alike, small is measured by the largest
@@ -314,7 +356,7 @@ fn lack_of_fit_p(fit: &Fit, points: &[Point], weighting: Weighting) -> Option<f6
         return None;
     }
     let ratio = (between / of_law) / (within / of_noise);
-    FisherSnedecor::new(of_law, of_noise).ok().map(|f| f.sf(ratio))
+    f_beyond(ratio, of_law, of_noise)
 }
 
 /// Whether a law gives a throughput above 0 wherever it was measured: less is no answer to anything.

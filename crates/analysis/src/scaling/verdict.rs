@@ -1,10 +1,10 @@
 //! A fitted curve in one word and one sentence. Does not fit.
 
+use super::choice::LOADS_OF_A_LAW_MIN;
 use super::curve::{FALL_MIN, Load, falls};
 use super::fit::Fit;
 use super::law::Law;
-use crate::statistics::t_quantile;
-use statrs::distribution::{ContinuousCDF, FisherSnedecor};
+use crate::statistics::{f_beyond, t_quantile};
 
 /// Sharpness (q of the soft minimum) from which on a ceiling is held rather than approached: nine tenths of
 /// it take 1.4 times the load at which the slope alone would reach it; at 1, the USL without coherency, 9 times.
@@ -93,7 +93,10 @@ fn is_flat(loads: &[Load]) -> bool {
         let noise = load.margin.map_or(0.0, |margin| margin.min(NOISE_SHARE_MAX * load.x));
         load.x + noise >= FLAT_SHARE * most
     };
-    last.n >= FLAT_LOADS * first.n && reaches(first) && loads.iter().all(reaches)
+    loads.len() >= LOADS_OF_A_LAW_MIN
+        && last.n >= FLAT_LOADS * first.n
+        && reaches(first)
+        && loads.iter().all(reaches)
 }
 
 /// Whether β's 95 % interval (Student's t with as many degrees of freedom as `points` leave) leaves 0 out.
@@ -131,5 +134,5 @@ fn is_constant(law: &Law, loads: &[Load]) -> bool {
     let of_law: f64 = loads.iter().map(|load| (load.x - law.throughput(load.n)).powi(2)).sum();
     let freedom = count - 3.0;
     let ratio = ((of_constant - of_law) / 2.0).max(0.0) / (of_law / freedom);
-    !ratio.is_nan() && FisherSnedecor::new(2.0, freedom).is_ok_and(|f| f.sf(ratio) >= CONSTANT_P_MIN)
+    f_beyond(ratio, 2.0, freedom).is_some_and(|p| p >= CONSTANT_P_MIN)
 }

@@ -1,8 +1,8 @@
 //! Two samples side by side: difference of means, shift quantile by quantile.
 
+use super::distributions::{t_beyond, t_quantile};
 use super::quantile::nearest_rank;
-use super::sample::{Sample, t_quantile};
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use super::sample::Sample;
 
 /// Difference of two means by Welch's test, which asks for no equal variances.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,7 +41,7 @@ pub fn welch(first: &Sample, second: &Sample) -> Option<Difference> {
     let t = difference / standard_error;
     let freedom =
         (v1 + v2).powi(2) / (v1 * v1 / (first.count - 1) as f64 + v2 * v2 / (second.count - 1) as f64);
-    let p = 2.0 * StudentsT::new(0.0, 1.0, freedom).ok()?.cdf(-t.abs());
+    let p = t_beyond(t, freedom);
     Some(Difference { difference, t, freedom, p, standard_error })
 }
 

@@ -1,7 +1,8 @@
 //! Autocorrelation of a series and what it leaves of its sample size: subsessions (Ferrari 1978), that is means of so many
 //! consecutive samples that neighbours no longer resemble one another.
 
-use super::sample::{Sample, t_quantile};
+use super::distributions::t_quantile;
+use super::sample::Sample;
 
 /// Autocorrelation of neighbouring subsessions that counts as none (Ferrari; Pilot).
 const CORRELATION_MAX: f64 = 0.1;

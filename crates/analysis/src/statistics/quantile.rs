@@ -1,7 +1,7 @@
 //! Percentiles by nearest rank, with intervals from order statistics, and how many values it takes for one.
 
+use super::distributions::{least, t_quantile};
 use super::memory::{FREEDOM, Memory};
-use super::sample::t_quantile;
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal};
 
 /// Chance left out on either side of a 95 % interval.
@@ -81,8 +81,7 @@ pub fn rank_interval(q: f64, n: u64, inflation: f64) -> Option<(u64, u64)> {
 pub fn rank_bounds(q: f64, n: u64, inflation: f64) -> (Option<u64>, Option<u64>) {
     let (low, high) = if n <= BINOMIAL_MAX && inflation <= 1.0 {
         let Ok(below) = Binomial::new(q, n) else { return (None, None) };
-        // Where none below is likelier than the tail, statrs finds no inverse.
-        let inverse = |p: f64| if below.cdf(0) > p { 0 } else { below.inverse_cdf(p) };
+        let inverse = |p: f64| least(n, |at| below.cdf(at) >= p);
         // The largest l with P(B ≤ l − 1) ≤ 2.5 %, the smallest u with P(B ≤ u − 1) ≥ 97.5 %.
         let low = inverse(TAIL);
         let low = if low > 0 && below.cdf(low) <= TAIL { low + 1 } else { low };

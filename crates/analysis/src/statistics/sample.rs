@@ -1,6 +1,6 @@
 //! Mean, variance and the interval of a mean of independent values.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use super::distributions::t_quantile;
 
 /// Count, mean and variance of values.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -36,12 +36,6 @@ impl Sample {
         (self.count >= 2)
             .then(|| t_quantile(level, (self.count - 1) as f64) * (self.variance / self.count as f64).sqrt())
     }
-}
-
-/// Two-sided quantile of Student's t: the value that |t| exceeds with chance 1 − `level`. `freedom` above 0. Worked value:
-/// 2.201 for 95 % and 11 degrees of freedom.
-pub fn t_quantile(level: f64, freedom: f64) -> f64 {
-    StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |t| t.inverse_cdf(f64::midpoint(1.0, level)))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Drift over a long run: slope of a straight line, with an interval that allows for memory.
 
 use super::dependence::subsessions;
-use super::sample::t_quantile;
+use super::distributions::t_quantile;
 
 /// A straight line through a series.
 #[derive(Debug, Clone, Copy, PartialEq)]

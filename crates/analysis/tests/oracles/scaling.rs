@@ -298,3 +298,54 @@ fn laws_of_a_constant_are_not_determined() {
     let odd = answer(&points(&DEPTHS, &[100.0, 900.0, 200.0, 800.0, 100.0, 900.0, 300.0, 700.0, 100.0]));
     assert!(odd.chosen.is_none() && !odd.is_undetermined(), "{odd:#?}");
 }
+
+/// One unit of 125 µs and eight of 1 ms give the same from eight operations in flight on.
+#[test]
+fn units_are_not_told_by_loads_beyond_them() {
+    let check = |loads: &[f64], x: &dyn Fn(f64) -> f64, expect: Option<&str>| {
+        // Each three times, a per cent apart.
+        let points: Vec<Point> =
+            loads.iter().flat_map(|&n| [0.99, 1.0, 1.01].map(|off| Point { n, x: x(n) * off })).collect();
+        let found = answers(&points, None, Weighting::Relative, &[], 1);
+        let said = found.remarks.iter().find(|remark| remark.starts_with("parallel units: "));
+        match expect {
+            Some(expect) => {
+                assert_eq!(found.parallel_units, None, "{found:#?}");
+                assert!(said.is_some_and(|said| said.starts_with(expect)), "{found:#?}");
+            }
+            None => {
+                assert_eq!(said, None);
+                let units = found.parallel_units.expect("it is told").value;
+                assert!((units / 64.0 - 1.0).abs() < 0.05, "{units}");
+            }
+        }
+    };
+    let eight = |n: f64| 1000.0 * n.min(8.0);
+    check(&[8.0, 16.0, 24.0, 32.0, 48.0, 64.0], &eight, Some("parallel units: at most 8"));
+    let four = |n: f64| 4000.0 * n / (n + 3.0);
+    check(&[4.0, 8.0, 16.0, 32.0, 64.0, 128.0], &four, Some("parallel units: between 1."));
+    // A smallest load that is far from full tells what one operation does.
+    let many = |n: f64| 64_000.0 * n / (n + 63.0);
+    check(&[2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 512.0], &many, None);
+}
+
+/// Replicates of a load tell its noise, and nothing of another load.
+#[test]
+fn few_loads_have_no_law_however_often_they_were_measured() {
+    let again = |rows: &[(f64, f64)]| -> Vec<Point> {
+        let of = |&(n, x): &(f64, f64)| [0.995, 1.0, 1.005].map(|off| Point { n, x: x * off });
+        rows.iter().flat_map(of).collect()
+    };
+    for rows in [&[(1.0, 1015.0), (2.0, 1010.0)][..], &[(1.0, 1000.0), (16.0, 8000.0)]] {
+        let found = answers(&again(rows), None, Weighting::Relative, &[], 1);
+        assert_eq!((found.chosen, found.parallel_units), (None, None), "{found:#?}");
+        assert!(!found.peak.is_of_law && found.remarks.iter().any(|said| said.contains("2 different loads")));
+    }
+    // As many loads as coefficients leave nothing to judge a law by; a line has one.
+    let bent =
+        answers(&again(&[(1.0, 1000.0), (4.0, 2500.0), (16.0, 4000.0)]), None, Weighting::Relative, &[], 1);
+    assert_eq!((bent.chosen, bent.verdict), (None, Verdict::NoLaw), "{bent:#?}");
+    let straight =
+        answers(&again(&[(1.0, 1000.0), (2.0, 2000.0), (4.0, 4000.0)]), None, Weighting::Relative, &[], 1);
+    assert_eq!(straight.verdict, Verdict::Linear, "{straight:#?}");
+}

@@ -168,6 +168,14 @@ fn read(args: &FitArgs) -> Result<Measured, String> {
     let (factor, bandwidth) = match titles::counts(&title) {
         Some(Counts::Operations(factor)) => (factor, None),
         Some(Counts::Bytes) => (1.0, Some(title)),
+        Some(Counts::Doubt) => {
+            return Err(format!(
+                "{}: the title {} leaves open how many operations a second one of its figures is; rename the column, such as iops, \
+                 kiops or ops/min",
+                table.name(),
+                table.short_title(throughput)
+            ));
+        }
         None => (1.0, None),
     };
     let points: Vec<Point> = n.into_iter().zip(x).map(|(n, x)| Point { n, x: x * factor }).collect();
@@ -209,13 +217,13 @@ fn columns(table: &Table, given: &[String]) -> Result<(usize, usize, Option<usiz
                 let latency = table.column(&LATENCY).or_else(|| (0..table.width()).find(is_mean));
                 Ok((load, throughput, latency))
             }
-            _ if table.width() == 2 => Ok((0, 1, None)),
-            _ if table.width() == 3 => Ok((0, 1, Some(2))),
-            _ => Err(format!(
-                "{} has {} columns, and their titles do not say which are load and throughput; name them with --columns N,X",
-                table.name(),
-                table.width()
-            )),
+            (load, throughput) => by_place(table, load, throughput).ok_or_else(|| {
+                format!(
+                    "{} has {} columns, and their titles do not say which are load and throughput; name them with --columns N,X",
+                    table.name(),
+                    table.width()
+                )
+            }),
         },
         [load, throughput] => Ok((table.named(load)?, table.named(throughput)?, None)),
         [load, throughput, latency] => {
@@ -228,11 +236,33 @@ fn columns(table: &Table, given: &[String]) -> Result<(usize, usize, Option<usiz
     }
 }
 
+/// Columns of a table of two or three whose titles do not tell both of the first two: load, throughput, latency in this order, but for
+/// the one that is told. A time is no throughput, wherever it stands.
+fn by_place(
+    table: &Table,
+    load: Option<usize>,
+    throughput: Option<usize>,
+) -> Option<(usize, usize, Option<usize>)> {
+    let width = table.width();
+    let (load, throughput) = match (load, throughput) {
+        _ if !(2..=3).contains(&width) => return None,
+        (Some(load), None) if width == 2 => (load, 1 - load),
+        (None, Some(throughput)) if width == 2 => (1 - throughput, throughput),
+        (load, throughput) => (load.unwrap_or(0), throughput.unwrap_or(1)),
+    };
+    let is_time = table.is_time(throughput) || titles::is_no_mean(&table.title(throughput));
+    let is_told = load != throughput && !(is_time && titles::counts(&table.title(throughput)).is_none());
+    is_told.then(|| (load, throughput, (0..width).find(|at| ![load, throughput].contains(at))))
+}
+
 /// The column of throughput by its title: one that goes by it in the field, or else the first that names its unit.
 fn throughput(table: &Table) -> Option<usize> {
     let names_it = |at: &usize| {
         let title = table.title(*at);
-        titles::counts(&title).is_some() && !titles::is_latency(&title)
+        titles::counts(&title).is_some()
+            && !titles::is_latency(&title)
+            && !titles::is_no_mean(&title)
+            && !table.is_time(*at)
     };
     table.column(&THROUGHPUT).or_else(|| (0..table.width()).find(names_it))
 }

@@ -109,6 +109,7 @@ fn read(table: &Table, args: &JudgeArgs) -> Result<Vec<Series>, String> {
     // Without titles the places say it: value; round, value; series, round, value.
     let (series, round, value) = match (value, table.width()) {
         (Some(value), _) => (series, round, value),
+        (None, _) if round.is_some() || !series.is_empty() => beside(table, series, round)?,
         (None, 1) => (Vec::new(), None, 0),
         (None, 2) => (Vec::new(), Some(0), 1),
         (None, 3) => (vec![0], Some(1), 2),
@@ -157,6 +158,29 @@ fn read(table: &Table, args: &JudgeArgs) -> Result<Vec<Series>, String> {
             Ok(Series { name, rounds: own.into_iter().map(|(number, value, _)| (number, value)).collect() })
         })
         .collect()
+}
+
+/// The columns of series, round and value where one of the first two is known: the value is what is left. A column of words is a
+/// name, that of the series where there is none.
+fn beside(
+    table: &Table,
+    series: Vec<usize>,
+    round: Option<usize>,
+) -> Result<(Vec<usize>, Option<usize>, usize), String> {
+    let rest = (0..table.width()).filter(|at| Some(*at) != round && !series.contains(at));
+    let (names, values): (Vec<usize>, Vec<usize>) = rest.partition(|&at| table.is_of_words(at));
+    let titles = |all: &[usize]| all.iter().map(|&at| table.title(at)).collect::<Vec<_>>().join(", ");
+    match (values.as_slice(), names.as_slice()) {
+        (&[value], &[name]) if series.is_empty() => Ok((vec![name], round, value)),
+        // Words where a value is expected are told with their line.
+        (&[value], _) | (&[], &[value]) => Ok((series, round, value)),
+        (&[], _) => Err(format!("{} has no column of values; name it with --value", table.name())),
+        (several, _) => Err(format!(
+            "{}: each of the columns {} may be the value, and none is called so; name it with --value",
+            table.name(),
+            titles(several)
+        )),
+    }
 }
 
 /// Numbers of the first and last round of the window that was judged.

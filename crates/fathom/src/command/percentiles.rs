@@ -30,10 +30,13 @@ const TITLES: [&str; 16] = [
     "clat",
 ];
 
+/// The title beside which numbers are nanoseconds, as they are without any.
+const BARE: &str = "value";
+
 #[derive(Debug, Args)]
 pub(crate) struct PercentilesArgs {
-    /// One latency per line, in the order they were measured; in nanoseconds, or in the unit that the title names (`latency_us`,
-    /// `lat (ms)`, `seconds`). `-` reads standard input
+    /// One latency per line, in the order they were measured; in the unit that the title names (`latency_us`,
+    /// `lat (ms)`, `seconds`), without a title in nanoseconds. `-` reads standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Which percentiles
@@ -82,7 +85,17 @@ fn read(args: &PercentilesArgs) -> Result<(Vec<f64>, &'static str), String> {
             )
         })?,
     };
-    let (unit, unit_ns) = table.unit(column)?.unwrap_or(UNITS_NS[0]);
+    let (unit, unit_ns) = match table.unit(column)? {
+        Some(unit) => unit,
+        None if !table.has_title(column) || table.title(column).eq_ignore_ascii_case(BARE) => UNITS_NS[0],
+        None => {
+            return Err(format!(
+                "{}: the title {} names no unit of time; end it with _ns, _us, _ms or _s, or name another column with --column",
+                table.name(),
+                table.short_title(column)
+            ));
+        }
+    };
     let numbers = table.numbers(column)?;
     match numbers.iter().find(|(_, value)| *value < 0.0) {
         Some((line, value)) => {

@@ -19,7 +19,7 @@ const PARTS: [&str; 3] = ["milli", "micro", "nano"];
 const BEFORE_OTHERS: [&str; 7] = ["per", "over", "every", "each", "within", "during", "for"];
 const BETWEEN: [&str; 6] = ["the", "a", "one", "last", "past", "first"];
 /// Words for a time, beside which a title has to name its unit.
-const TIMES: [&str; 13] = [
+const TIMES: [&str; 16] = [
     "r",
     "lat",
     "clat",
@@ -33,6 +33,9 @@ const TIMES: [&str; 13] = [
     "durations",
     "delay",
     "elapsed",
+    "wait",
+    "waiting",
+    "rt",
 ];
 /// Shortest of those words that are looked for where a unit is written on to them, as in `latencyms`: an rms is no r in ms.
 const GLUED_MIN: usize = 3;
@@ -75,6 +78,13 @@ pub(super) fn of(title: &str) -> Result<Option<Unit>, &'static str> {
         }
         [] => Ok(None),
     }
+}
+
+/// Whether a title says that its figures are times: it names a unit of one that is its own, or a word for one before any "per".
+pub(super) fn is_time_by_title(title: &str) -> bool {
+    let words = words(title.get(..TITLE_MAX).unwrap_or(title));
+    let own = words.iter().take_while(|word| word.text != "per");
+    matches!(of(title), Ok(Some(_))) || own.into_iter().any(is_time)
 }
 
 /// The unit of time that a word is, or that is written on to a word for one.

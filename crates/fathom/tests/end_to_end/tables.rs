@@ -72,6 +72,72 @@ fn titles_of_throughput_name_their_unit() {
     }
 }
 
+/// A time is no throughput, wherever it stands; what is not plainly per second is scaled or refused.
+#[test]
+fn columns_are_what_their_titles_say() {
+    let bench = Bench::new();
+    for titles in [
+        "users,response_ms,requests/s",
+        "concurrency,rt_ms,hits/s",
+        "n,lat_ms,iops",
+        "a,rt_ms,transactions/s",
+    ] {
+        bench.write("three.csv", format!("{titles}\n1,1,1000\n2,1,2000\n4,1,4000\n8,1,8000\n"));
+        let document = bench.fathom("fit three.csv --json").expect(0, &[]).json();
+        assert_eq!(number(&document, "/points/3/x"), 8000.0, "{titles}");
+        assert_eq!(document["latency_unit"], "ms", "{titles}");
+    }
+    for titles in ["threads,seconds,transactions", "depth,latency_ms", "depth,p99_ms", "depth,time"] {
+        let more = if titles.matches(',').count() == 2 { ",9" } else { "" };
+        bench.write("time.csv", format!("{titles}\n1,1{more}\n2,2{more}\n4,3{more}\n8,4{more}\n"));
+        bench.check_refused("fit time.csv", 2, &["titles do not say", "--columns N,X"]);
+    }
+    for (title, factor) in [
+        ("ops/min", 1.0 / 60.0),
+        ("tpm", 1.0 / 60.0),
+        ("ops/ms", 1e3),
+        ("iops (x1000)", 1e3),
+        ("iops/1000", 1e3),
+    ] {
+        bench.write("scaled.csv", format!("depth,{title}\n1,60\n2,120\n4,240\n8,480\n"));
+        let document = bench.fathom("fit scaled.csv --json").expect(0, &[]).json();
+        assert!(
+            (number(&document, "/points/0/x") / (60.0 * factor) - 1.0).abs() < 1e-9,
+            "{title}: {document:#}"
+        );
+    }
+    for title in ["iops_m", "iops per minute", "ops/10s"] {
+        bench.write("doubt.csv", format!("depth,{title}\n1,60\n2,120\n4,240\n8,480\n"));
+        bench.check_refused(
+            "fit doubt.csv",
+            2,
+            &[&format!("the title {title} leaves open"), "rename the column"],
+        );
+    }
+}
+
+#[test]
+fn rounds_by_their_title_alone_have_the_value_beside_them() {
+    let bench = Bench::new();
+    let rows = "1,100,900\n2,101,100\n3,102,500\n4,103,100\n5,104,900\n";
+    for titles in ["round,iops,bw", "Round,IOPS,MB/s", "round,iops,seconds"] {
+        bench.write("rounds.csv", format!("{titles}\n{rows}"));
+        bench.check_refused("judge rounds.csv", 2, &["may be the value", "name it with --value"]);
+        let value = titles.split(',').nth(1).expect("three titles");
+        let found = bench.fathom(&format!("judge rounds.csv --json --value {value}")).expect(0, &[]).json();
+        assert_eq!(
+            (&found[0]["series"], &found[0]["at_round"], &found[0]["mean"]),
+            (&Value::Null, &5.into(), &102.0.into())
+        );
+    }
+    bench.write("turned.csv", "iops,round\n100,11\n101,12\n102,13\n103,14\n104,15\n");
+    let found = bench.fathom("judge turned.csv --json").expect(0, &[]).json();
+    assert_eq!((&found[0]["at_round"], &found[0]["mean"]), (&15.into(), &102.0.into()));
+    bench.write("named.csv", "drive,round,iops\na,1,100\na,2,100\nb,1,5\nb,2,5\n");
+    let found = bench.fathom("judge named.csv --json").expect(0, &[]).json();
+    assert_eq!((&found[1]["series"], &found[1]["rounds"]), (&"b".into(), &2.into()));
+}
+
 #[test]
 fn measured_latencies_answer_instead_of_the_law() {
     let bench = Bench::new();
@@ -168,8 +234,6 @@ fn latencies_have_the_unit_of_their_title() {
         ("clat usec", 1e3),
         ("milliseconds", 1e6),
         ("read latency in ms (1 sec average)", 1e6),
-        ("second_disk", 1.0),
-        ("latency", 1.0),
         ("value", 1.0),
     ] {
         bench.write("own.csv", format!("{title}\n5\n6\n7\n"));
@@ -187,12 +251,25 @@ fn latencies_have_the_unit_of_their_title() {
             bench.fathom("percentiles two.csv --json --percentiles 50 --column 2").expect(0, &[]).json();
         assert_eq!(document["max_ns"], 7.0 * unit_ns, "{title}");
     }
-    bench.write("own.csv", "lat_min\n5\n6\n7\n");
-    bench.check_refused(
-        "percentiles own.csv",
-        2,
-        &["own.csv: the title lat_min names no unit of time", "_us"],
-    );
+    // One rule: a title names a unit of time, or it is refused.
+    for title in [
+        "lat_min",
+        "second_disk",
+        "latency",
+        "response_time",
+        "service_time",
+        "mean latency",
+        "duration",
+        "iops",
+        "queue depth",
+        "bandwidth_kb",
+        "Mbps",
+        "lba",
+    ] {
+        bench.write("own.csv", format!("{title}\n5\n6\n7\n"));
+        let said = format!("own.csv: the title {title} names no unit of time");
+        bench.check_refused("percentiles own.csv", 2, &[&said, "_us"]);
+    }
 }
 
 #[test]
@@ -208,6 +285,8 @@ fn nothing_is_a_share_of_a_mean_of_nothing() {
 fn faults_of_tables_are_told_with_their_line() {
     let bench = Bench::new();
     bench.write("letters.csv", "n,x\n1,100\n2,abc\n4,300\n");
+    bench.write("late.csv", "n,lat_us\n1,100\n2,1e308\n");
+    bench.write("wordy.csv", "n,lat_us\n1,100\n2,abc\n");
     bench.write("two.csv", "n,x\n1,100\n2,200\n");
     bench.write("wide.csv", "a,b,c,d\n1,2,3,4\n");
     bench.write("twice.csv", "round,value\n1,2\n1,3\n");
@@ -235,11 +314,12 @@ fn faults_of_tables_are_told_with_their_line() {
         ("judge halves.csv", "halves.csv:3: round: 1.5 is no number of a round"),
         ("judge huge.csv --round n --value x", "huge.csv:3: x: 1e308 is beyond 1e18"),
         ("fit huge.csv", "huge.csv:3: x: 1e308 is beyond 1e18"),
-        ("percentiles huge.csv --column x", "huge.csv:3: x: 1e308 is beyond 1e18"),
+        ("percentiles late.csv --column lat_us", "late.csv:3: lat_us: 1e308 is beyond 1e18"),
         ("judge wide.csv", "--value"),
         ("judge binary.csv", "binary.csv"),
         ("percentiles two.csv", "--column"),
-        ("percentiles letters.csv --column x", "letters.csv:3"),
+        ("percentiles wordy.csv --column lat_us", "wordy.csv:3"),
+        ("percentiles letters.csv --column x", "the title x names no unit of time"),
         ("percentiles two.csv --percentiles 100", "not between 0 and 100"),
     ] {
         bench.check_refused(line, 2, &[says]);

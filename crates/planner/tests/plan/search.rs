@@ -427,3 +427,21 @@ fn a_depth_that_comes_again_goes_to_other_places() {
     seeds.dedup();
     assert_eq!(seeds.len(), count);
 }
+
+/// A stream without a rate of its own is offered those of the search, as far apart as it says.
+#[test]
+fn arrivals_have_an_effect_where_the_search_offers_rates() {
+    let job = read(&JOB.replace("[stream.reads]\n", "[stream.reads]\narrival = \"constant\"\n"));
+    let said = |search: Search| -> Vec<String> {
+        let (plan, found) = plan_search(&job, &facts(&job, |_| DISK), 0, search);
+        assert!(plan.is_some(), "{found:?}");
+        found.all().iter().map(|one| one.message.clone()).collect()
+    };
+    let goals = || vec!["p99<10ms".parse().expect("a goal")];
+    let rates = RateSearch::new(Vec::new(), goals(), 32, 3, false, 3);
+    assert_eq!(said(Search::Rates(Box::new(rates))), Vec::<String>::new());
+    assert_eq!(said(Search::Objective(ObjectiveSearch::new(goals(), None, 1, 32, false))), Vec::<String>::new());
+    // Of depths there is none, whatever else is said.
+    let depths = CurveSearch::new(8, 1, 3);
+    assert_eq!(said(Search::Curve(depths)), ["arrival has no effect: the stream has no rate"]);
+}

@@ -6,11 +6,10 @@
 //! usual are looked for last, in `frequent`.
 
 use super::{Second, StepView, frequent, median};
-use crate::statistics::{Rhythm, rhythm};
+use crate::statistics::{Rhythm, poisson_at_most, rhythm};
 use crate::validity::Found;
 use fathom_schema::{Pacing, Severity, Think};
 use fathom_units::Nanos;
-use statrs::distribution::{DiscreteCDF, Poisson};
 use std::ops::Range;
 
 /// Fewest intervals that tell what is usual.
@@ -74,7 +73,7 @@ pub(super) fn check(mut seconds: Vec<Second>, view: &StepView<'_>, found: &mut F
             expected += usual * second.length;
             counted += second.iops * second.length;
         }
-        chance_of(counted / dispersion, expected / dispersion)
+        poisson_at_most((counted / dispersion).ceil(), expected / dispersion)
     };
     // The same between two places, anywhere in the stretch.
     let chance = |from: usize, to: usize| chance_in(&mut (from..to)) * seconds.len() as f64;
@@ -138,7 +137,8 @@ fn stalled_to_the_end(seconds: &[Second]) -> Option<usize> {
     let expected: f64 = stalled.iter().map(|second| usual * time(second)).sum();
     let counted: f64 = stalled.iter().map(|second| second.iops * time(second)).sum();
     let dispersion = if before.len() > 1 { dispersion(before, usual) } else { 1.0 };
-    let chance = || chance_of(counted / dispersion, expected / dispersion) * seconds.len() as f64;
+    let chance =
+        || poisson_at_most((counted / dispersion).ceil(), expected / dispersion) * seconds.len() as f64;
     (is_long && usual > 0.0 && chance() <= CHANCE_MAX).then_some(from)
 }
 
@@ -205,12 +205,6 @@ fn dispersion(seconds: &[Second], usual: f64) -> f64 {
     let length = median(&seconds.iter().map(|second| second.length).collect::<Vec<_>>());
     let factor = by_median.min(by_most) * length / usual;
     if factor.is_finite() { factor.max(1.0) } else { 1.0 }
-}
-
-/// How likely so few, or fewer, are where so many are expected and come at random.
-fn chance_of(counted: f64, expected: f64) -> f64 {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
-    Poisson::new(expected).map_or(1.0, |poisson| poisson.cdf(counted.ceil() as u64))
 }
 
 /// Single stalls, in order.

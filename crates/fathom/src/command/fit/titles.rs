@@ -3,10 +3,27 @@
 
 /// Words for operations per second, in each of which a letter before it may say how many are one.
 const OPERATIONS: [&str; 5] = ["iops", "ops", "tps", "rps", "qps"];
-/// What else is written for the first of them.
-const ALSO: [&str; 3] = ["ios/s", "io/s", "op/s"];
-/// Words for bytes per second; such units as MB and MiB are as well.
-const BANDWIDTH: [&str; 4] = ["bandwidth", "bw", "bytes", "byte"];
+/// Those that are per second whatever follows.
+const PER_SECOND: [&str; 4] = ["iops", "tps", "rps", "qps"];
+/// The same per minute: TPC-C's figure among them.
+const PER_MINUTE: [&str; 6] = ["tpm", "tpmc", "opm", "rpm", "qpm", "iopm"];
+/// What else is written for operations, before a time.
+const ALSO: [&str; 3] = ["ios/", "io/", "op/"];
+/// Words for what counts bytes, per second; such units as MB, Mbit and MiB do as well.
+const BANDWIDTH: [&str; 10] =
+    ["bandwidth", "bw", "bytes", "byte", "sectors", "sector", "blocks", "block", "pages", "page"];
+/// Units of data, with letters before them.
+const DATA: [&str; 10] = ["b", "ib", "bit", "bits", "ibit", "ibits", "bps", "bs", "byte", "bytes"];
+/// Times behind "/" or "per", with how many of a second they are.
+const TIMES: [(&[&str], f64); 7] = [
+    (&["s", "sec", "secs", "second", "seconds"], 1.0),
+    (&["min", "mins", "minute", "minutes", "m"], 60.0),
+    (&["h", "hr", "hrs", "hour", "hours"], 3600.0),
+    (&["d", "day", "days"], 86_400.0),
+    (&["ms", "msec", "millisecond", "milliseconds"], 1e-3),
+    (&["us", "µs", "μs", "usec", "microsecond", "microseconds"], 1e-6),
+    (&["ns", "nsec", "nanosecond", "nanoseconds"], 1e-9),
+];
 /// Words for figures of a latency that are no mean.
 const NO_MEAN: [&str; 9] =
     ["max", "maximum", "longest", "worst", "tail", "percentile", "median", "min", "minimum"];
@@ -20,21 +37,17 @@ const DIGITS_MIN: usize = 2;
 pub(super) enum Counts {
     /// Operations, of which one in the column is so many.
     Operations(f64),
-    /// Bytes in some unit: nothing that Little's law speaks of.
+    /// Bytes in some unit, or bits or blocks: nothing that Little's law speaks of.
     Bytes,
+    /// Not to be told: thousandths or millions, per second or per minute.
+    Doubt,
 }
 
 /// What a title says that its throughput counts; `None` where it says nothing.
 pub(super) fn counts(title: &str) -> Option<Counts> {
-    let joined = ALSO.iter().fold(title.to_lowercase(), |title, also| title.replace(also, "iops "));
+    let lower = title.to_lowercase();
+    let joined = ALSO.iter().fold(lower.clone(), |title, also| title.replace(also, "ops/"));
     let words = words(&joined);
-    let scales = words.iter().filter_map(|word| match word.as_str() {
-        "k" | "thousand" | "thousands" => Some(1e3),
-        "million" | "millions" => Some(1e6),
-        // A small one may be anything.
-        "m" if title.contains('M') => Some(1e6),
-        _ => None,
-    });
     let operations = words.iter().find_map(|word| {
         let scaled = |letter: char, factor: f64| {
             word.strip_prefix(letter).filter(|rest| OPERATIONS.contains(rest)).map(|_| factor)
@@ -42,23 +55,124 @@ pub(super) fn counts(title: &str) -> Option<Counts> {
         let itself = OPERATIONS.contains(&word.as_str()).then_some(1.0);
         itself.or_else(|| scaled('k', 1e3)).or_else(|| scaled('m', 1e6)).or_else(|| scaled('g', 1e9))
     });
-    let is_of_bytes = |word: &String| {
-        let unit = word
-            .trim_end_matches("ps")
-            .trim_end_matches('s')
-            .trim_end_matches("ytes")
-            .trim_end_matches("yte");
-        BANDWIDTH.contains(&word.as_str())
-            || matches!(unit, "kb" | "mb" | "gb" | "tb" | "kib" | "mib" | "gib" | "tib")
+    let is_of_bytes = words.iter().any(|word| {
+        let unit = word.strip_prefix(['k', 'm', 'g', 't']).unwrap_or(word);
+        let unit = unit.strip_suffix("ps").unwrap_or(unit);
+        BANDWIDTH.contains(&word.as_str()) || unit.len() < word.len() && DATA.contains(&unit)
+    });
+    if is_of_bytes && operations.is_none() {
+        return Some(Counts::Bytes);
+    }
+    let per_second = words.iter().any(|word| PER_SECOND.iter().any(|name| word.ends_with(name)));
+    let per_minute = words.iter().any(|word| PER_MINUTE.contains(&word.as_str()));
+    let seconds = match per(&joined) {
+        Per::Nothing if per_minute => Some(60.0),
+        Per::Nothing => None,
+        Per::Time(seconds) if per_second && seconds != 1.0 => return Some(Counts::Doubt),
+        Per::Time(seconds) => Some(seconds),
+        Per::Doubt => return Some(Counts::Doubt),
     };
-    match operations {
-        Some(factor) => Some(Counts::Operations(factor * scales.fold(1.0, f64::max))),
-        None if words.iter().any(is_of_bytes) => Some(Counts::Bytes),
-        None => {
-            let factor = scales.fold(1.0, f64::max);
-            (factor > 1.0).then_some(Counts::Operations(factor))
+    let Ok(scale) = scale(title, &words) else {
+        // A letter or a number beside what is no throughput is none of its units.
+        return (operations.is_some() || seconds.is_some()).then_some(Counts::Doubt);
+    };
+    match (operations, seconds, scale) {
+        (None, None, None) => None,
+        (of_word, seconds, scale) => {
+            Some(Counts::Operations(of_word.unwrap_or(1.0) * scale.unwrap_or(1.0) / seconds.unwrap_or(1.0)))
         }
     }
+}
+
+/// What a figure is divided by.
+enum Per {
+    Nothing,
+    /// Seconds.
+    Time(f64),
+    /// So many of a time, or two times.
+    Doubt,
+}
+
+/// What stands behind "/" or "per" of a title in lower case, where that is a time.
+fn per(title: &str) -> Per {
+    let marked = title.replace('/', " per ");
+    let words: Vec<&str> =
+        marked.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let behind = |at: usize| {
+        let rest = words[at + 1..].iter().filter(|word| !["a", "the", "one", "1"].contains(word));
+        let word = rest.copied().next()?;
+        let digits = word.bytes().take_while(u8::is_ascii_digit).count();
+        let is_time =
+            |word: &str| TIMES.iter().find(|(names, _)| names.contains(&word)).map(|(_, seconds)| *seconds);
+        // "per 5 s", "/10s"; a number alone is a scale.
+        let later = words.get(at + 2).copied().unwrap_or_default();
+        match (digits, is_time(&word[digits..])) {
+            (0, found) => found.map(Ok),
+            (_, Some(_)) if &word[digits..] != "s" || !is_power_of_ten(&word[..digits]) => Some(Err(())),
+            (_, _) if is_time(later).is_some() => Some(Err(())),
+            (_, _) => None,
+        }
+    };
+    let found: Vec<Result<f64, ()>> =
+        (0..words.len()).filter(|&at| words[at] == "per").filter_map(behind).collect();
+    match found.as_slice() {
+        [] => Per::Nothing,
+        [Ok(seconds)] => Per::Time(*seconds),
+        _ => Per::Doubt,
+    }
+}
+
+fn is_power_of_ten(digits: &str) -> bool {
+    digits.len() > 2 && digits.starts_with('1') && digits[1..].bytes().all(|digit| digit == b'0')
+}
+
+/// How many one of a title's figures stands for, where it says so; an error where it may.
+fn scale(title: &str, words: &[String]) -> Result<Option<f64>, ()> {
+    let lower = title.to_lowercase();
+    let mut found: Option<f64> = None;
+    for (at, word) in words.iter().enumerate() {
+        let before = at.checked_sub(1).map_or("", |at| words[at].as_str());
+        let bare = word.strip_prefix('x').unwrap_or(word);
+        let plural = bare.strip_suffix('s').unwrap_or(bare);
+        let own = match word.as_str() {
+            "k" | "thousand" | "thousands" => 1e3,
+            "hundred" | "hundreds" => 100.0,
+            "million" | "millions" => 1e6,
+            "billion" | "billions" => 1e9,
+            "m" if title.contains('M') => 1e6,
+            // Thousandths, millions or a minute; in "/m" it is the time.
+            "m" if !lower.contains("/m") => return Err(()),
+            // 10^3, 10**3, 1e3
+            "10" if ["10^", "10**"].iter().any(|sign| lower.contains(sign)) => continue,
+            power if before == "10" && (lower.contains("10^") || lower.contains("10**")) => {
+                match power.parse::<i32>() {
+                    Ok(power) if (1..=12).contains(&power) => 10_f64.powi(power),
+                    _ => return Err(()),
+                }
+            }
+            "1e3" => 1e3,
+            "1e6" => 1e6,
+            "1e9" => 1e9,
+            _ if is_power_of_ten(plural) => {
+                // "/1000", "x1000", "1000s"; alone it may be a depth.
+                let is_marked = bare.len() < word.len()
+                    || plural.len() < bare.len()
+                    || before == "x"
+                    || ['/', '×', '*'].iter().any(|sign| {
+                        lower.split(*sign).skip(1).any(|rest| rest.trim_start().starts_with(plural))
+                    });
+                if !is_marked {
+                    return Err(());
+                }
+                plural.parse().map_err(|_| ())?
+            }
+            _ => continue,
+        };
+        if found.replace(own).is_some() {
+            return Err(());
+        }
+    }
+    if lower.contains('%') { Err(()) } else { Ok(found) }
 }
 
 /// Whether a title says that its figures are a percentile or an extreme.
@@ -93,10 +207,47 @@ mod tests {
     #[test]
     fn titles_say_what_a_throughput_counts() {
         for (expect, titles) in [
-            (None, &["x", "io depth", "us per op", "throughput", "rate", "b", "column 2"][..]),
+            (
+                None,
+                &["x", "io depth", "us per op", "throughput", "rate", "b", "column 2", "transactions", "m"][..],
+            ),
             (
                 Some(Counts::Operations(1.0)),
-                &["iops", "IOPS", "ops/s", "tps", "iops 4KiB", "IOPS (m)", "IO/s", "IO/sec"],
+                &[
+                    "iops",
+                    "IOPS",
+                    "ops/s",
+                    "tps",
+                    "iops 4KiB",
+                    "IO/s",
+                    "IO/sec",
+                    "requests/s",
+                    "hits/s",
+                    "transactions/s",
+                    "qps",
+                    "rps",
+                    "requests per second",
+                    "tps/s",
+                    "iops_2",
+                ],
+            ),
+            (
+                Some(Counts::Operations(1.0 / 60.0)),
+                &["ops/min", "tpm", "tpmC", "requests per minute", "IO/min"],
+            ),
+            (Some(Counts::Operations(1.0 / 3600.0)), &["transactions/hour", "ops per hour", "op/h"]),
+            (
+                Some(Counts::Doubt),
+                &[
+                    "iops_m",
+                    "IOPS (m)",
+                    "iops per minute",
+                    "iops 1000",
+                    "ops/10s",
+                    "requests per 5 minutes",
+                    "iops (%)",
+                    "kiops/ms",
+                ],
             ),
             (
                 Some(Counts::Operations(1e3)),
@@ -109,12 +260,40 @@ mod tests {
                     "kIO/s",
                     "iops (thousands)",
                     "rate (thousands)",
+                    "ops/ms",
+                    "iops/1000",
+                    "iops (x1000)",
+                    "iops (x 1000)",
+                    "iops (1000s)",
+                    "iops (10^3)",
+                    "iops (×1000)",
+                    "iops*1000",
                 ],
             ),
-            (Some(Counts::Operations(1e6)), &["Miops", "Mops/s", "IOPS (M)", "million iops"]),
+            (
+                Some(Counts::Operations(1e6)),
+                &["ops/us", "iops/1000000", "Miops", "Mops/s", "IOPS (M)", "million iops"],
+            ),
             (
                 Some(Counts::Bytes),
-                &["MB/s", "MiB/s", "bw (KiB/s)", "bandwidth", "GBps", "bytes/s", "KBytes/s", "MiBps", "mbs"],
+                &[
+                    "MB/s",
+                    "MiB/s",
+                    "bw (KiB/s)",
+                    "bandwidth",
+                    "GBps",
+                    "bytes/s",
+                    "KBytes/s",
+                    "MiBps",
+                    "mbs",
+                    "Mbit/s",
+                    "Gbit/s",
+                    "Mbps",
+                    "kbps",
+                    "sectors/s",
+                    "blocks/s",
+                    "MB/min",
+                ],
             ),
         ] {
             for title in titles {
