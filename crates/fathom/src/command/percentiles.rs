@@ -30,8 +30,8 @@ const TITLES: [&str; 16] = [
     "clat",
 ];
 
-/// The title beside which numbers are nanoseconds, as they are without any.
-const BARE: &str = "value";
+/// Titles below which numbers are nanoseconds, as they are without any: those of this command's own format, and fio's.
+const BARE: [&str; 5] = ["value", "latency", "lat", "clat", "slat"];
 
 #[derive(Debug, Args)]
 pub(crate) struct PercentilesArgs {
@@ -87,7 +87,7 @@ fn read(args: &PercentilesArgs) -> Result<(Vec<f64>, &'static str), String> {
     };
     let (unit, unit_ns) = match table.unit(column)? {
         Some(unit) => unit,
-        None if !table.has_title(column) || table.title(column).eq_ignore_ascii_case(BARE) => UNITS_NS[0],
+        None if !table.has_title(column) || is_bare(table.title(column)) => UNITS_NS[0],
         None => {
             return Err(format!(
                 "{}: the title {} names no unit of time; end it with _ns, _us, _ms or _s, or name another column with --column",
@@ -103,6 +103,11 @@ fn read(args: &PercentilesArgs) -> Result<(Vec<f64>, &'static str), String> {
         }
         None => Ok((numbers.into_iter().map(|(_, value)| value * unit_ns).collect(), unit)),
     }
+}
+
+/// See [`BARE`].
+fn is_bare(title: &str) -> bool {
+    BARE.iter().any(|bare| title.trim().eq_ignore_ascii_case(bare))
 }
 
 /// Smallest and largest.

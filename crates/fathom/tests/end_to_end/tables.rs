@@ -235,6 +235,8 @@ fn latencies_have_the_unit_of_their_title() {
         ("milliseconds", 1e6),
         ("read latency in ms (1 sec average)", 1e6),
         ("value", 1.0),
+        ("Latency", 1.0),
+        ("clat", 1.0),
     ] {
         bench.write("own.csv", format!("{title}\n5\n6\n7\n"));
         let document = bench.fathom("percentiles own.csv --json --percentiles 50").expect(0, &[]).json();
@@ -255,7 +257,6 @@ fn latencies_have_the_unit_of_their_title() {
     for title in [
         "lat_min",
         "second_disk",
-        "latency",
         "response_time",
         "service_time",
         "mean latency",

@@ -440,7 +440,10 @@ fn arrivals_have_an_effect_where_the_search_offers_rates() {
     let goals = || vec!["p99<10ms".parse().expect("a goal")];
     let rates = RateSearch::new(Vec::new(), goals(), 32, 3, false, 3);
     assert_eq!(said(Search::Rates(Box::new(rates))), Vec::<String>::new());
-    assert_eq!(said(Search::Objective(ObjectiveSearch::new(goals(), None, 1, 32, false))), Vec::<String>::new());
+    assert_eq!(
+        said(Search::Objective(ObjectiveSearch::new(goals(), None, 1, 32, false))),
+        Vec::<String>::new()
+    );
     // Of depths there is none, whatever else is said.
     let depths = CurveSearch::new(8, 1, 3);
     assert_eq!(said(Search::Curve(depths)), ["arrival has no effect: the stream has no rate"]);
