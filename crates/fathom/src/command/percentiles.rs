@@ -87,7 +87,7 @@ fn read(args: &PercentilesArgs) -> Result<(Vec<f64>, &'static str), String> {
     };
     let (unit, unit_ns) = match table.unit(column)? {
         Some(unit) => unit,
-        None if !table.has_title(column) || is_bare(table.title(column)) => UNITS_NS[0],
+        None if !table.has_title(column) || is_bare(&table.title(column)) => UNITS_NS[0],
         None => {
             return Err(format!(
                 "{}: the title {} names no unit of time; end it with _ns, _us, _ms or _s, or name another column with --column",
