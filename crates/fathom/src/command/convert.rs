@@ -5,6 +5,7 @@ use crate::exit::Exit;
 use crate::load::{self, Loaded};
 use crate::{session, terminal};
 use fathom_frontend::native;
+use fathom_model::{Amount, Dialect, Job, StreamOptions, WorkloadOptions};
 use fathom_planner::in_native_terms;
 
 pub(crate) fn run(args: &ConvertArgs) -> Exit {
@@ -17,10 +18,27 @@ pub(crate) fn run(args: &ConvertArgs) -> Exit {
     let text = match to {
         ConvertTo::Native => native::print(&in_native_terms(&loaded.job)),
     };
-    if let Some(lost) = lost(&loaded) {
-        terminal::message(&format!("note: {lost}"));
+    for note in lost(&loaded).into_iter().chain(elsewhere(&loaded.job)) {
+        terminal::message(&format!("note: {note}"));
     }
     crate::printed(&text)
+}
+
+/// What of a job of fio goes on behind `size`, or is counted from the end of a file that was there.
+fn elsewhere(job: &Job) -> Option<String> {
+    let is_share = |amount: &Amount| matches!(amount, Amount::Share(_));
+    let goes_on = |options: &WorkloadOptions| options.zones.get().is_some() || *options.stride.get() != 0;
+    let is_counted = |options: &StreamOptions| {
+        let StreamOptions { offset, offset_per_worker, append, .. } = options;
+        *append.get() || is_share(offset.get()) || is_share(offset_per_worker.get())
+    };
+    let differs = job.workloads.iter().any(|workload| goes_on(&workload.options))
+        || job.streams.iter().any(|stream| is_counted(&stream.options));
+    (job.dialect == Dialect::Fio && differs).then(|| {
+        "the targets are as long as this job needs them, and native regions end there: in a file or device that is longer, \
+         zones, jumps, appends and offsets in percent go elsewhere than the job of fio; give the targets its size"
+            .to_owned()
+    })
 }
 
 /// What the other dialect has no words for.

@@ -10,6 +10,7 @@ use fathom_planner::{NOT_BUILT, PlanNote};
 use fathom_schema::{Case, Size, Step};
 use fathom_units::{Bytes, Nanos};
 use serde_json::json;
+use std::collections::HashMap;
 use std::path::Path;
 
 /// Steps listed one by one; further ones are counted.
@@ -141,8 +142,10 @@ fn as_text(planned: &Planned, verdict: &Verdict) -> String {
 
 /// What is meant to be done with what was found.
 fn intents(planned: &Planned) -> Vec<Intent> {
-    let found = |path: &Path| planned.facts.targets.iter().find(|fact| fact.path == path);
-    planned.plan.intents.iter().map(|intent| intent.of_found(found(&intent.path))).collect()
+    let found: HashMap<&Path, _> =
+        planned.facts.targets.iter().map(|fact| (fact.path.as_path(), fact)).collect();
+    let of = |intent: &Intent| intent.of_found(found.get(intent.path.as_path()).copied());
+    planned.plan.intents.iter().map(of).collect()
 }
 
 fn describe_intent(intent: &Intent) -> String {

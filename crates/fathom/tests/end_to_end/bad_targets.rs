@@ -64,7 +64,7 @@ fn a_file_that_fathom_did_not_make_is_not_written() {
         "--target foreign --read 0% --destroy=foreign",
         // Longer than it is: its tail would be laid out.
         "--target foreign --size 2MiB",
-        "--target foreign --remove",
+        "--target foreign --read 50% --remove",
     ] {
         check(options, 3, &["foreign-file", "1 MiB", "--overwrite"]);
     }

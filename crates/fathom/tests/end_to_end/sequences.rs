@@ -189,6 +189,15 @@ fn operations_go_where_those_of_fio_go() {
             1 << 20,
             Counts,
         ),
+        ("--rw=write --size=64k --zonesize=16k --zonemode=strided --loops=3 --filesize=512k", 0, Sequence),
+        (
+            "--rw=write --size=128k --bs=64k --zonesize=64k --zonemode=strided --loops=3 --filename=x:y --openfiles=1",
+            1 << 20,
+            Counts,
+        ),
+        ("--rw=write --size=64k --loops=3 --filesize=512k", 0, Sequence),
+        ("--rw=write:-8k --size=96k --bs=16k --loops=3 --filename=x", 1 << 20, Sequence),
+        ("--rw=write:-4k --size=64k --bs=8k --loops=2 --filename=x", 1 << 20, Sequence),
         // Several files.
         ("--rw=write --nrfiles=3 --size=64k", 0, Sequence),
         ("--rw=read --nrfiles=4 --openfiles=2 --size=64k", 0, Sequence),

@@ -399,7 +399,7 @@ impl Lowering<'_> {
             appends::end(options, parsed, lowered, place.files(), self.faults);
         }
         set_tails(options, settings, place.files(), lowered.smallest);
-        join_loops_in_zones(options, parsed, lowered);
+        join_loops(options, parsed, lowered);
         self.targets.name_of(&mut self.job, place, &need, parsed, engine.engine)
     }
 
@@ -642,9 +642,9 @@ fn set_amount_of_device(options: &mut StreamOptions, parsed: &ParsedJob, lowered
     options.pass_bytes.set(Bytes(size), place);
 }
 
-/// Zones do not end a pass where a file has room for the last operation of theirs, so that the first loop moves what all are to
-/// move, from zone to zone. Observed with fio 3.33.
-fn join_loops_in_zones(options: &mut StreamOptions, parsed: &ParsedJob, lowered: &Lowered) {
+/// A pass ends where its files do and otherwise with what all loops are to move: zones and jumps do not come to the end of their
+/// files, and `filesize` puts that behind `size`. Observed with fio 3.33.
+fn join_loops(options: &mut StreamOptions, parsed: &ParsedJob, lowered: &Lowered) {
     let Settings { operations, files, .. } = &parsed.settings;
     let size = match operations.size {
         Some(Size::Bytes(size)) if size > 0 => Some(Bytes(size)),
@@ -655,16 +655,18 @@ fn join_loops_in_zones(options: &mut StreamOptions, parsed: &ParsedJob, lowered:
         Some(Amount::Share(_)) => None,
         None => size,
     };
-    let (Some(&loops), Some(each), Some(_)) = (options.passes.get(), each, lowered.options.zones.get())
-    else {
-        return;
-    };
-    if files.append {
+    let (Some(&loops), Some(each)) = (options.passes.get(), each) else { return };
+    let jumps = *lowered.options.stride.get() != 0 && lowered.passes_go_on;
+    let goes_on = lowered.options.zones.get().is_some() || files.filesize.is_some();
+    if loops < 2 || !(goes_on || jumps) || files.append {
         return;
     }
     let all = Bytes(each.0.saturating_mul(u64::from(loops)));
-    let place = parsed.settings.span("zonesize", parsed.span);
+    let place = parsed.settings.span("loops", parsed.span);
     options.pass_bytes.set(all, place);
+    if goes_on {
+        options.bytes.set(Amount::Bytes(each), place);
+    }
 }
 
 /// What is moved in a pass over files that are no whole blocks: their tails count, though nothing may fit into them.
