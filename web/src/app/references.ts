@@ -59,7 +59,8 @@ export function joined(text: string, name: string, from: string): string {
   for (const [of, section] of isTable(stage) ? Object.entries(stage) : []) {
     const streams = isTable(section) ? section.streams : undefined;
     const names = typeof streams === "string" ? [streams] : streams;
-    if (Array.isArray(names) && names.includes(from)) changed = replaced(changed, ["stage", of, "streams"], [...names, name]);
+    if (!Array.isArray(names) || !names.includes(from)) continue;
+    changed = replaced(changed, ["stage", of, "streams"], [...names, name]);
   }
   return changed;
 }

@@ -1,5 +1,7 @@
 //! What is wrong with a job on a host, and how it is said.
 
+mod locality;
+
 use crate::examples::DISK;
 use crate::host::{Is, facts, read};
 use fathom_model::{BlockSizes, Span};
@@ -741,45 +743,6 @@ fn faults_are_said_once_and_not_without_end() {
     let (none, found) = plan(&many, &facts(&many, |_| Is::NoFolder), 0);
     assert!(none.is_none());
     assert_eq!(found.all().len(), 100);
-}
-
-#[test]
-fn locality_needs_blocks_and_room() {
-    let same = |_: &mut Facts| {};
-    let reuse = |caches: &str, more: &str, stream: &str| {
-        job("", &format!("access = \"random\"\ndistribution = \"reuse:{caches}\"\n{more}"), stream)
-    };
-    let help = "change the sizes of the caches, of the blocks or of the region, or use more or fewer workers";
-    let combined = "use one block size at its own multiples, and files in turn";
-    for (text, expect) in [
-        (reuse("1MiB=50%,256MiB=80%", "", ""), None),
-        (
-            reuse("1MiB=50%,2GiB=80%", "", ""),
-            Some((
-                "reuse of the stream \"s\": the largest cache has 524288 blocks for each of 1 parts, and these have only 262144",
-                help,
-            )),
-        ),
-        (
-            reuse("4KiB=50%", "", "workers = 2\nqueue_depth = 2"),
-            Some((
-                "reuse of the stream \"s\": the smallest cache has less than one of the 4096 B blocks for each of 2 parts",
-                help,
-            )),
-        ),
-        (
-            reuse("1MiB=50%", "block_size = \"4KiB..16KiB\"", ""),
-            Some(("the stream \"s\" has a distribution reuse and several block sizes", combined)),
-        ),
-        (
-            reuse("1MiB=50%", "run_length = 4", ""),
-            Some(("the stream \"s\" has a distribution reuse and runs of consecutive operations", combined)),
-        ),
-    ] {
-        let expect: Vec<String> =
-            expect.iter().map(|(message, help)| format!("plan.locality: {message}; {help}")).collect();
-        check(&text, GIB, same, &expect.iter().map(String::as_str).collect::<Vec<_>>());
-    }
 }
 
 #[test]
