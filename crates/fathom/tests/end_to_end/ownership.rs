@@ -294,5 +294,5 @@ fn what_is_only_read_needs_no_consent_to_be_removed_if_it_were_made() {
     bench.fathom("run job.toml").expect(0, &[]);
     assert_eq!(std::fs::read(path).expect("it stays"), vec![7; MIB]);
     // Written it is someone's content.
-    bench.fathom("run job.toml --read 0%").expect(4, &["unsafe.foreign-file"]);
+    bench.check_refused("run --target own --read 0% --remove --time 100ms", 3, &["unsafe.foreign-file"]);
 }

@@ -658,13 +658,14 @@ fn join_loops(options: &mut StreamOptions, parsed: &ParsedJob, lowered: &Lowered
     let (Some(&loops), Some(each)) = (options.passes.get(), each) else { return };
     let jumps = *lowered.options.stride.get() != 0 && lowered.passes_go_on;
     let goes_on = lowered.options.zones.get().is_some() || files.filesize.is_some();
-    if loops < 2 || !(goes_on || jumps) || files.append {
+    let is_more = loops > 1 || options.bytes.get().is_some();
+    if !is_more || !(goes_on || jumps) || files.append {
         return;
     }
     let all = Bytes(each.0.saturating_mul(u64::from(loops)));
     let place = parsed.settings.span("loops", parsed.span);
     options.pass_bytes.set(all, place);
-    if goes_on {
+    if goes_on && loops > 1 {
         options.bytes.set(Amount::Bytes(each), place);
     }
 }
