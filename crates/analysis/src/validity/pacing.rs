@@ -51,6 +51,10 @@ const STEADY_BACKLOG_MAX: u64 = 245;
 const LONG_BACKLOG_DEVIATIONS: f64 = 0.5;
 /// Share of what a device does with a full queue that has to have come due for such a backlog: below, it empties by itself.
 const UTILISATION_MIN: f64 = 0.99;
+/// Share of its slots that were in use in an interval whose queue was full: what it did is at most as much less than the device does.
+const FULL_SHARE: f64 = 0.98;
+/// Share of the most that waited or was in flight, from which on an interval stands for a full queue where none was.
+const MOST_SHARE: f64 = 0.5;
 /// What one in so many of an interval may lie behind the last arrival: what waited has hardly become less by then.
 const BEYOND_PART: u64 = 10;
 /// Share of a growth that has to be missing in what was done: what grew is there when the time is up.
@@ -108,7 +112,9 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
         left > slots.saturating_mul(SLOTS_TIMES) && grows_evenly(&backlog)
             || by_more_than_chance && grows_evenly(&waiting)
     };
-    if is_overloaded || never_caught_up(measured, intervals, slots) {
+    // The end of a course holds ever after, whatever came before it.
+    let may_be = !course.is_empty() || exceeds_full_queue(asked, &waiting, intervals, slots);
+    if may_be && is_overloaded || never_caught_up(measured, intervals, slots) {
         let (backlog, remedy) = match backlog_max {
             0 => (
                 "more and more were in flight".to_owned(),
@@ -200,6 +206,23 @@ fn arriving<'a, 'i>(until: Nanos, intervals: &'a [&'i Interval]) -> &'a [&'i Int
     };
     let within = intervals.iter().rposition(|interval| !is_beyond(interval)).map_or(0, |last| last + 1);
     &intervals[..within]
+}
+
+/// Whether as many came due, in operations per second, as the device does with a full queue: in intervals in which its slots were in
+/// use, else in those in which most waited or was in flight. A burst at the end leaves as much waiting as an overload does.
+fn exceeds_full_queue(asked: f64, waiting: &[f64], intervals: &[&Interval], slots: u64) -> bool {
+    let is_full = |interval: &Interval| {
+        interval.tally.in_flight_ns >= FULL_SHARE * slots as f64 * length(&[interval]) as f64
+    };
+    let mut busy: Vec<&Interval> = intervals.iter().copied().filter(|interval| is_full(interval)).collect();
+    if busy.is_empty() {
+        let most = waiting.iter().copied().fold(0.0, f64::max);
+        let of_most = intervals.iter().zip(waiting).filter(|(_, waits)| **waits >= MOST_SHARE * most);
+        busy = of_most.map(|(interval, _)| *interval).collect();
+    }
+    let done: u64 = busy.iter().map(|interval| operations(&interval.tally)).sum();
+    let Iops(does) = Iops::of(done, Nanos(length(&busy)));
+    asked >= does
 }
 
 /// Whether hardly more ever waited than at the end, of a stream whose intervals were too many to be kept apart.

@@ -14,40 +14,132 @@ enum Times {
     Exponential,
     /// Four times the rate for a time, then nothing for three times as long, both of Pareto with exponent 1.5.
     Bursts,
+    /// Poisson of five times the rate for 100 ms on average, then nothing for 400 ms, both exponential.
+    OnOff,
+    /// Each 10 s have as many; of each half, quarter and so on one half has 0.7.
+    BModel,
 }
 
-/// What a queue of [`DEPTH`] slots and one server showed in each second.
+/// Halvings of a window of [`Times::BModel`].
+const HALVINGS: usize = 10;
+const WINDOW_S: f64 = 10.0;
+
+/// When arrivals are due.
+struct Dues {
+    arrivals: Times,
+    rate: f64,
+    random: fastrand::Rng,
+    at: f64,
+    burst_end: f64,
+    /// Those of the rest of a window, the next last.
+    window: Vec<f64>,
+    windows: f64,
+}
+
+impl Dues {
+    fn new(arrivals: Times, rate: f64, seed: u64) -> Self {
+        let random = fastrand::Rng::with_seed(!seed);
+        let mut dues =
+            Self { arrivals, rate, random, at: 0.0, burst_end: 0.0, window: Vec::new(), windows: 0.0 };
+        dues.burst_end = match arrivals {
+            Times::Bursts => dues.pareto(1.0),
+            Times::OnOff => dues.exponential(0.1),
+            _ => 0.0,
+        };
+        dues
+    }
+
+    fn exponential(&mut self, mean: f64) -> f64 {
+        -(1.0 - self.random.f64()).ln() * mean
+    }
+
+    fn pareto(&mut self, mean: f64) -> f64 {
+        (1.0 - self.random.f64()).powf(-1.0 / 1.5) * mean / 3.0
+    }
+
+    fn next(&mut self) -> f64 {
+        match self.arrivals {
+            Times::Constant => self.at += 1.0 / self.rate,
+            Times::Exponential => self.at += self.exponential(1.0 / self.rate),
+            Times::Bursts => {
+                self.at += 0.25 / self.rate;
+                if self.at > self.burst_end {
+                    self.at += self.pareto(3.0);
+                    self.burst_end = self.at + self.pareto(1.0);
+                }
+            }
+            Times::OnOff => {
+                self.at += self.exponential(0.2 / self.rate);
+                while self.at > self.burst_end {
+                    let off = self.exponential(0.4);
+                    self.at += off;
+                    self.burst_end += off + self.exponential(0.1);
+                }
+            }
+            Times::BModel => {
+                if self.window.is_empty() {
+                    self.halve(0.0, WINDOW_S, self.rate * WINDOW_S, HALVINGS);
+                    self.window.reverse();
+                    self.windows += 1.0;
+                }
+                self.at = self.window.pop().unwrap_or(0.0) + (self.windows - 1.0) * WINDOW_S;
+            }
+        }
+        self.at
+    }
+
+    fn halve(&mut self, from: f64, length: f64, count: f64, halvings: usize) {
+        if halvings == 0 {
+            // Parts of one come as often as they are large.
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some hundred")]
+            let whole = (count + self.random.f64()) as u32;
+            let at = |k: u32| from + length * f64::from(k) / f64::from(whole);
+            self.window.extend((0..whole).map(at));
+            return;
+        }
+        let share = if self.random.bool() { 0.7 } else { 0.3 };
+        self.halve(from, length / 2.0, count * share, halvings - 1);
+        self.halve(from + length / 2.0, length / 2.0, count * (1.0 - share), halvings - 1);
+    }
+}
+
+/// What a queue of so many slots and one server showed in each second.
 #[derive(Default, Clone, Copy)]
 struct Second {
     arrivals: u64,
     late: u64,
     backlog: u64,
     done: u64,
+    /// Slots in use, in seconds.
+    held: f64,
 }
 
-/// The seconds of a queue, and how many waited at its end.
-fn queue((arrivals, service): (Times, Times), rate: f64, seconds: u64, seed: u64) -> (Vec<Second>, u64) {
+/// The seconds of a queue of [`DEPTH`] slots, and how many waited at its end.
+fn queue(times: (Times, Times), rate: f64, seconds: u64, seed: u64) -> (Vec<Second>, u64) {
+    let (found, there) = queue_of(DEPTH, times, rate, seconds, seed);
+    (found, there.saturating_sub(DEPTH as u64))
+}
+
+/// The seconds of a queue, and how many were there at its end.
+fn queue_of(
+    depth: usize,
+    (arrivals, service): (Times, Times),
+    rate: f64,
+    seconds: u64,
+    seed: u64,
+) -> (Vec<Second>, u64) {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut exponential = |mean: f64| -(1.0 - random.f64()).ln() * mean;
-    let mut random = fastrand::Rng::with_seed(!seed);
-    let mut pareto = |mean: f64| (1.0 - random.f64()).powf(-1.0 / 1.5) * mean / 3.0;
+    let mut dues = Dues::new(arrivals, rate, seed);
     let end = seconds as f64;
     let mut found = vec![Second::default(); usize::try_from(seconds).unwrap()];
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time within the step")]
     let second = |at: f64| at as usize;
-    let (mut due, mut free_at, mut burst_end) = (0.0, 0.0_f64, pareto(1.0));
+    let mut free_at = 0.0_f64;
     // Arrival and completion of each that is there.
     let mut there: VecDeque<(f64, f64)> = VecDeque::new();
     loop {
-        due += match arrivals {
-            Times::Constant => 1.0 / rate,
-            Times::Exponential => exponential(1.0 / rate),
-            Times::Bursts => 0.25 / rate,
-        };
-        if matches!(arrivals, Times::Bursts) && due > burst_end {
-            due += pareto(3.0);
-            burst_end = due + pareto(1.0);
-        }
+        let due = dues.next();
         while let Some(&(_, done)) = there.front().filter(|(_, done)| *done <= due.min(end)) {
             let last = found.len() - 1;
             found[second(done).min(last)].done += 1;
@@ -58,24 +150,41 @@ fn queue((arrivals, service): (Times, Times), rate: f64, seconds: u64, seed: u64
         }
         let now = &mut found[second(due)];
         now.arrivals += 1;
-        now.late += u64::from(there.len() >= DEPTH);
-        now.backlog = now.backlog.max((there.len() + 1).saturating_sub(DEPTH) as u64);
+        now.late += u64::from(there.len() >= depth);
+        now.backlog = now.backlog.max((there.len() + 1).saturating_sub(depth) as u64);
         let took =
             if matches!(service, Times::Exponential) { exponential(1.0 / CAPACITY) } else { 1.0 / CAPACITY };
+        let begins = there.len().checked_sub(depth).map_or(due, |before| there[before].1);
         free_at = free_at.max(due) + took;
         there.push_back((due, free_at));
+        let mut from = begins.min(end);
+        while from < free_at.min(end) {
+            let until = (from.floor() + 1.0).min(free_at);
+            found[second(from)].held += until - from;
+            from = until;
+        }
     }
-    (found, there.len().saturating_sub(DEPTH) as u64)
+    (found, there.len() as u64)
 }
 
 /// What is said of the rate.
 fn told(times: (Times, Times), rate: f64, seconds: u64, seed: u64) -> Option<Finding> {
     let (found, waiting) = queue(times, rate, seconds, seed);
-    let arrival = if matches!(times.0, Times::Bursts) {
-        Arrival::OnOff { on_ns: 1_000_000_000, off_ns: 3_000_000_000 }
-    } else {
-        Arrival::Poisson
+    told_of(times.0, rate, &found, waiting)
+}
+
+fn told_of(arrivals: Times, rate: f64, found: &[Second], waiting: u64) -> Option<Finding> {
+    findings(&record_of(arrivals, rate, found, waiting)).into_iter().find(|one| one.id.starts_with("pacing."))
+}
+
+fn record_of(arrivals: Times, rate: f64, found: &[Second], waiting: u64) -> Record {
+    let arrival = match arrivals {
+        Times::Bursts => Arrival::OnOff { on_ns: 1_000_000_000, off_ns: 3_000_000_000 },
+        Times::OnOff => Arrival::OnOff { on_ns: 100_000_000, off_ns: 400_000_000 },
+        Times::BModel => Arrival::BModel { bias: 0.7, window_ns: 10_000_000_000 },
+        Times::Constant | Times::Exponential => Arrival::Poisson,
     };
+    let seconds = found.len() as u64;
     let pacing = Pacing::Open { rate, arrival, course: Vec::new(), backlog: Backlog::Keep };
     let shape = StreamShape { pacing, seconds, queue_depth: 8, ..base() };
     let mut record = record(&[shape]);
@@ -85,20 +194,20 @@ fn told(times: (Times, Times), rate: f64, seconds: u64, seed: u64) -> Option<Fin
     let total = &mut worker.tally;
     (total.arrivals, total.arrivals_late, total.kinds[0].operations) = (0, 0, 0);
     for (interval, second) in step.intervals.iter_mut().zip(found) {
-        let Second { arrivals, late, backlog, done } = second;
+        let Second { arrivals, late, backlog, done, held } = *second;
         let tally = &mut interval.tally;
         (tally.arrivals, tally.arrivals_late, tally.backlog_max) = (arrivals, late, backlog);
         tally.kinds[0].operations = done;
-        tally.in_flight_ns = if backlog > 0 { 8e9 } else { 4e9 };
+        tally.in_flight_ns = held * 1e9;
         total.arrivals += arrivals;
         total.arrivals_late += late;
         total.kinds[0].operations += done;
         total.backlog_max = total.backlog_max.max(backlog);
     }
-    findings(&record).into_iter().find(|one| one.id.starts_with("pacing."))
+    record
 }
 
-use Times::{Bursts, Constant, Exponential};
+use Times::{BModel, Bursts, Constant, Exponential, OnOff};
 
 /// Three in a thousand more than a device does: the backlog wanders, and grows for as long as it lasts.
 #[test]
@@ -192,4 +301,46 @@ fn a_queue_that_is_to_run_down_is_judged_by_what_it_keeps() {
     check(&of(0.6, fathom_schema::Quota::Unlimited), &[not_full]);
     check(&of(0.6, fathom_schema::Quota::AtMost(8)), &[]);
     check(&of(0.2, fathom_schema::Quota::AtMost(8)), &[not_full]);
+}
+
+/// What a burst shortly before the end leaves waiting is no overload where less came in all than the device does.
+#[test]
+fn bursts_cut_at_any_moment_are_no_overload() {
+    let (mut overloaded, mut below, mut behind, mut above, mut told_above) = (0, 0, 0, 0, 0);
+    for arrivals in [OnOff, BModel] {
+        for (rate, seconds) in [(700.0, 60), (900.0, 60), (950.0, 60), (950.0, 300)] {
+            for seed in 0..30 {
+                let seconds = seconds - seed % 10;
+                let (found, waiting) = queue((arrivals, Constant), rate, seconds, seed);
+                let came = found.iter().map(|second| second.arrivals).sum::<u64>() as f64;
+                let share = came / (CAPACITY * seconds as f64);
+                let one = told_of(arrivals, rate, &found, waiting);
+                let is_invalid = one.as_ref().is_some_and(|one| one.severity == Severity::Invalid);
+                let place = format!("{arrivals:?} {rate} for {seconds} s, seed {seed}: {share:.4} {one:?}");
+                assert!(!is_invalid || share > 0.98, "{place}");
+                below += u64::from(share <= 0.98);
+                behind += u64::from(share <= 0.98 && one.is_some());
+                overloaded += u64::from(is_invalid);
+            }
+        }
+        for (rate, seconds) in [(1100.0, 60), (1050.0, 300)] {
+            for seed in 0..30 {
+                let (found, waiting) = queue((arrivals, Constant), rate, seconds, seed);
+                let came = found.iter().map(|second| second.arrivals).sum::<u64>() as f64;
+                let share = came / (CAPACITY * seconds as f64);
+                let one = told_of(arrivals, rate, &found, waiting);
+                let place = format!("{arrivals:?} {rate} for {seconds} s, seed {seed}: {share:.4} {one:?}");
+                let id = one.as_ref().map(|one| one.id.as_str());
+                // One that was longer before is about to go, for all that is known.
+                above += u64::from(share >= 1.03);
+                told_above += u64::from(share >= 1.03 && id == Some("pacing.overloaded"));
+                assert!(share < 1.01 || id.is_some(), "{place}");
+            }
+        }
+    }
+    assert!(above > 50 && told_above * 4 > above * 3, "{told_above} of {above} are told as overloaded");
+    assert!(
+        below > 150 && behind > 50,
+        "{below} below capacity, {behind} of them told, {overloaded} overloaded"
+    );
 }
