@@ -87,6 +87,12 @@ pub(super) fn of_few(freedom: usize) -> f64 {
     1.0 + FEW / freedom as f64
 }
 
+/// How much each zone scatters by its own reads, as a share; 0 where these do not tell.
+pub(super) fn of_reads(zones: &[Option<Pace>]) -> Vec<f64> {
+    let error = |pace: Pace| pace.variance.map_or(0.0, |variance| (variance / pace.reads as f64).sqrt());
+    zones.iter().map(|zone| zone.map_or(0.0, error)).collect()
+}
+
 /// The standard error of a zone's speed, as a share, by how the reads of it and of its neighbours scatter: the median of them, since a
 /// single read that takes long is no scatter. `None` where they are too few to say.
 fn within(zones: &[Option<Pace>], at: usize) -> Option<f64> {
@@ -99,6 +105,11 @@ fn within(zones: &[Option<Pace>], at: usize) -> Option<f64> {
     };
     let freedom: usize = known().map(|(freedom, _)| freedom).sum();
     let variance = upper_median(known().map(|(_, variance)| variance));
+    // Those on one side may not scatter at all, and are no word for the others.
+    let of_side =
+        |side: &[Option<Pace>]| upper_median(side.iter().flatten().filter_map(|pace| pace.variance));
+    let (first, end) = (at.saturating_sub(NEIGHBOURS), (at + NEIGHBOURS + 1).min(zones.len()));
+    let variance = variance.max(f64::midpoint(of_side(&zones[first..at]), of_side(&zones[at + 1..end])));
     (freedom >= FREEDOM_MIN).then(|| (variance / pace.reads as f64).sqrt() * of_few(freedom))
 }
 
@@ -173,6 +184,36 @@ mod tests {
         ] {
             let found = found(reads, times, draw);
             assert!(found >= 85, "{found} of 100: {times} times as slow, {reads} reads");
+        }
+    }
+
+    /// Half of a device, or another part of it, takes twice as long, each time exactly or by chance as well, at either end: all of it is
+    /// slow, and of the other part next to nothing.
+    #[test]
+    fn a_part_that_does_not_scatter_hides_no_border() {
+        const EXACT: fn(&mut Rng) -> f64 = |_| 1.0;
+        let mut random = Rng::with_seed(13);
+        for slow in [16, 40, 56, 60, 62, 63, 64, 65, 66, 72, 80, 88, 94] {
+            for (of_slow, of_fast, least) in
+                [(EXACT, EXPONENTIAL, 36), (EXPONENTIAL, EXACT, 36), (EXPONENTIAL, EXPONENTIAL, 28)]
+            {
+                let (mut whole, mut others) = (0, 0);
+                for turn in 0..40 {
+                    let is_slow = |at: usize| if turn % 2 == 0 { at < slow } else { at >= 128 - slow };
+                    let zones: Vec<Option<Pace>> = (0..128)
+                        .map(|at| {
+                            let (times, draw) = if is_slow(at) { (2.0, of_slow) } else { (1.0, of_fast) };
+                            Some(zone(64, times, &mut random, draw))
+                        })
+                        .collect();
+                    let found = slow_zones(&zones).zones;
+                    let right = found.iter().filter(|(at, _)| is_slow(*at)).count();
+                    // Of those that scatter, one or the other is as fast as 70 % by chance.
+                    whole += usize::from(right * 10 >= slow * 7);
+                    others += found.len() - right;
+                }
+                assert!(whole >= least && others <= 3, "{whole} of 40 and {others} others, {slow} zones");
+            }
         }
     }
 

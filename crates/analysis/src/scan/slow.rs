@@ -22,6 +22,14 @@ pub(super) const BORDERS_MIN: usize = 6;
 /// How many times the spread of single zones a border is high, at least: of zones whose speeds scatter so much nothing tells a
 /// border from chance. In 2000 profiles of 128 zones of noise alone the highest was 5.3 times.
 const BORDER_SPREADS: f64 = 6.0;
+/// The same of levels that are medians of more zones, of which there are [`WIDE_PARTS`] times as many at least: they scatter less, and a
+/// disk does not fall by much within them.
+const BORDER_SPREADS_WIDE: f64 = 4.0;
+const WIDE_PARTS: usize = 16;
+/// Zones on each side of a border that tell by how much zones scatter there: a side may not do so at all, and is no word for the other.
+const SCATTERING: usize = 16;
+/// Fewest of them that tell it by how they differ.
+const SCATTERING_MIN: usize = 8;
 /// Share of the zones that are fast for what lies lower to be slow beside them: fewer may be what a cache still had.
 const FAST_SHARE: f64 = 0.25;
 /// Levels that differ by less than this share are one: they are sums of borders, each with its noise.
@@ -40,7 +48,7 @@ pub struct Slow {
 /// Zones that are slow beside their neighbours or behind a border, by how each was read; `None`: it has errors.
 pub fn slow_zones(zones: &[Option<Pace>]) -> Slow {
     let rates: Vec<Option<f64>> = zones.iter().map(|zone| zone.map(|pace| pace.bytes_per_s)).collect();
-    let (beyond, shares) = (beyond_borders(&rates), scatter::shares(zones));
+    let (beyond, shares) = (beyond_borders(&rates, &scatter::of_reads(zones)), scatter::shares(zones));
     let limits = (0..rates.len()).map(|at| (at, (shares[at] * beside(&rates, at)).max(beyond[at])));
     let slow = limits.filter(|&(at, limit)| rates[at].is_some_and(|rate| rate < limit)).collect();
     Slow { zones: slow, share: scatter::usual(zones, &shares) }
@@ -69,8 +77,9 @@ struct Run {
     level: f64,
 }
 
-/// For each zone the speed below which it is slow since a sharp border separates it from faster ones; 0 where none does.
-fn beyond_borders(rates: &[Option<f64>]) -> Vec<f64> {
+/// For each zone the speed below which it is slow since a sharp border separates it from faster ones; 0 where none does. `errors`: how
+/// much each scatters by its reads.
+fn beyond_borders(rates: &[Option<f64>], errors: &[f64]) -> Vec<f64> {
     let mut limits = vec![0.0; rates.len()];
     let known: Vec<(usize, f64)> = rates
         .iter()
@@ -78,8 +87,9 @@ fn beyond_borders(rates: &[Option<f64>]) -> Vec<f64> {
         .filter_map(|(at, rate)| Some((at, rate.filter(|rate| *rate > 0.0)?)))
         .collect();
     let speeds: Vec<f64> = known.iter().map(|(_, rate)| *rate).collect();
+    let errors: Vec<f64> = known.iter().map(|(at, _)| errors[*at]).collect();
     let mut runs = vec![Run { start: 0, end: speeds.len(), level: 0.0 }];
-    for (at, height) in borders(&speeds) {
+    for (at, height) in borders(&speeds, &errors) {
         let last = runs.last_mut().expect("it begins with one");
         last.end = at;
         let level = last.level + height;
@@ -90,8 +100,8 @@ fn beyond_borders(rates: &[Option<f64>]) -> Vec<f64> {
     // Slow runs that follow one another lie below what is in front of the first and behind the last of them.
     for group in runs.chunk_by(|a, b| is_slow(a) == is_slow(b)).filter(|group| is_slow(&group[0])) {
         let (start, end) = (group[0].start, group[group.len() - 1].end);
-        let in_front = (start > 0).then(|| level_before(&speeds, start));
-        let behind = (end < speeds.len()).then(|| level_after(&speeds, end));
+        let in_front = (start > 0).then(|| level_before(&speeds, start, LEVEL));
+        let behind = (end < speeds.len()).then(|| level_after(&speeds, end, LEVEL));
         let limit = SLOW_SHARE * in_front.into_iter().chain(behind).fold(0.0, f64::max);
         known[start..end].iter().for_each(|&(at, _)| limits[at] = limit);
     }
@@ -108,13 +118,24 @@ fn fast_level(runs: &[Run], zones: usize) -> Option<f64> {
     runs.iter().map(|run| run.level).filter(has_enough).max_by(f64::total_cmp)
 }
 
-/// Where levels change sharply: the first zone behind each border, and the logarithm by which the speed changes there.
-fn borders(speeds: &[f64]) -> Vec<(usize, f64)> {
+/// A place where levels change sharply.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Border {
+    /// The first zone behind it.
+    at: usize,
+    /// The logarithm by which the speed changes there.
+    height: f64,
+    /// Zones within which another one that changes in the same direction is the same.
+    reach: usize,
+}
+
+/// Where levels change sharply: the first zone behind each border, and the logarithm by which the speed changes there. `errors`: how much
+/// each zone scatters by its reads.
+fn borders(speeds: &[f64], errors: &[f64]) -> Vec<(usize, f64)> {
     if speeds.len() < BORDERS_MIN {
         return Vec::new();
     }
-    let least = (-SLOW_SHARE.ln()).max(BORDER_SPREADS * spread(speeds) * scatter::of_few(speeds.len()));
-    let height = |at: usize| (level_after(speeds, at) / level_before(speeds, at)).ln();
+    let (everywhere, few) = (spread(speeds), scatter::of_few(speeds.len()));
     let beside = |at: usize| (speeds[at] / speeds[at - 1]).ln();
     let is_sharp = |at: usize, height: f64| {
         let falls = |before: usize, after: usize| (speeds[after] / speeds[before]).ln() * height.signum();
@@ -124,26 +145,47 @@ fn borders(speeds: &[f64]) -> Vec<(usize, f64)> {
             through.filter(|(_, after)| *after < speeds.len()).chain(std::iter::once((at - 1, at)));
         pairs.any(|(before, after)| falls(before, after) > -SLOW_SHARE.ln())
     };
-    let mut found: Vec<(usize, f64)> = (1..speeds.len())
-        .map(|at| (at, height(at)))
-        .filter(|&(at, height)| height.abs() > least && is_sharp(at, height))
-        .collect();
+    let wide = NEIGHBOURS.min(speeds.len() / WIDE_PARTS);
+    let levels =
+        [(LEVEL, BORDER_SPREADS, SHARP), (wide, BORDER_SPREADS_WIDE, wide)].map(|(level, spreads, reach)| {
+            move |at: usize, scatter: f64| {
+                let height = (level_after(speeds, at, level) / level_before(speeds, at, level)).ln();
+                let least = (-SLOW_SHARE.ln()).max(spreads * scatter * few);
+                (level >= LEVEL && height.abs() > least).then_some(Border { at, height, reach })
+            }
+        });
+    let border = |at: usize| {
+        let scatter = everywhere.max(scatter_beside(speeds, errors, at));
+        levels.iter().filter_map(|of| of(at, scatter)).find(|border| is_sharp(at, border.height))
+    };
+    let mut found: Vec<Border> = (1..speeds.len()).filter_map(border).collect();
     // One border shows at several zones next to it: it lies where the speed changes most from one zone to the next.
     found.sort_by(|a, b| {
-        let most = |&(at, height): &(usize, f64)| beside(at) * height.signum();
-        most(b).total_cmp(&most(a)).then(a.0.cmp(&b.0))
+        let most = |border: &Border| beside(border.at) * border.height.signum();
+        a.reach.cmp(&b.reach).then(most(b).total_cmp(&most(a))).then(a.at.cmp(&b.at))
     });
-    let mut kept: Vec<(usize, f64)> = Vec::new();
-    for (at, height) in found {
-        let is_same = |&(other, of_other): &(usize, f64)| {
-            at.abs_diff(other) <= SHARP && height.signum() == of_other.signum()
+    let mut kept: Vec<Border> = Vec::new();
+    for border in found {
+        let is_same = |other: &Border| {
+            other.at.abs_diff(border.at) <= border.reach.max(other.reach)
+                && other.height.signum() == border.height.signum()
         };
         if !kept.iter().any(is_same) {
-            kept.push((at, height));
+            kept.push(border);
         }
     }
-    kept.sort_by_key(|(at, _)| *at);
-    kept
+    kept.sort_by_key(|border| border.at);
+    kept.into_iter().map(|border| (border.at, border.height)).collect()
+}
+
+/// How much zones scatter on both sides of a place, as a share: by their reads, and by how they differ from one another.
+fn scatter_beside(speeds: &[f64], errors: &[f64], at: usize) -> f64 {
+    let squared = |from: usize, to: usize| {
+        let by_zones = if to - from < SCATTERING_MIN { 0.0 } else { spread(&speeds[from..to]) };
+        upper_median(errors[from..to].iter().copied()).max(by_zones).powi(2)
+    };
+    let (from, to) = (at.saturating_sub(SCATTERING), (at + SCATTERING).min(speeds.len()));
+    f64::midpoint(squared(from, at), squared(at, to)).sqrt()
 }
 
 /// How much single zones scatter, as a share: from what each differs by from the one before, whose median borders leave as it is.
@@ -152,12 +194,12 @@ pub(super) fn spread(speeds: &[f64]) -> f64 {
     1.4826 * upper_median(steps) / std::f64::consts::SQRT_2
 }
 
-fn level_before(speeds: &[f64], at: usize) -> f64 {
-    upper_median(speeds[at.saturating_sub(LEVEL)..at].iter().copied())
+fn level_before(speeds: &[f64], at: usize, zones: usize) -> f64 {
+    upper_median(speeds[at.saturating_sub(zones)..at].iter().copied())
 }
 
-fn level_after(speeds: &[f64], at: usize) -> f64 {
-    upper_median(speeds[at..(at + LEVEL).min(speeds.len())].iter().copied())
+fn level_after(speeds: &[f64], at: usize, zones: usize) -> f64 {
+    upper_median(speeds[at..(at + zones).min(speeds.len())].iter().copied())
 }
 
 #[cfg(test)]
@@ -237,7 +279,7 @@ mod tests {
                     if zones >= 32 {
                         check(&speeds, &[]);
                     }
-                    assert_eq!(borders(&speeds), [], "{zones} {ratio} {steps}");
+                    assert_eq!(borders(&speeds, &vec![0.0; speeds.len()]), [], "{zones} {ratio} {steps}");
                 }
             }
         }
@@ -270,7 +312,7 @@ mod tests {
         for _ in 0..200 {
             let speeds: Vec<f64> =
                 (0..128).map(|_| 1000.0 * (0.35 * crate::sample::normal(&mut random)).exp()).collect();
-            assert_eq!(borders(&speeds), []);
+            assert_eq!(borders(&speeds, &[0.0; 128]), []);
         }
     }
 

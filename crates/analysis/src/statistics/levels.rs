@@ -24,8 +24,33 @@ const POWERS_MAX: usize = 3;
 const TERMS: usize = POWERS_MAX + 1;
 /// Terms of a curve that has as many figures as two levels and the place between them.
 const TERMS_OF_LEVELS: usize = 3;
+/// Fewest values of a level that lasts for less than others have to: one that is deep, and far beyond what is usual.
+const BRIEF_MIN: usize = 5;
+/// The most that the lower of two levels is of the higher one, for a brief one.
+const BRIEF_SHARE: f64 = 0.7;
+/// Standard deviations of the series by which it lies off its middle: noise that remembers does not stay as far off.
+const BRIEF_DEVIATIONS: f64 = 5.0;
+/// Most cuts with brief levels among them; what has more goes to and fro all the time, and is searched for levels that last.
+const BRIEF_CUTS_MAX: usize = 40;
 /// Share of the range of a series that rounding may come to.
 const ROUNDING: f64 = 1e-6;
+
+/// The median distance from the median, times this, is the standard deviation of what is normal.
+const OF_NORMAL: f64 = 1.4826;
+/// Values in which waves are looked for; of more, means are.
+const WAVE_VALUES_MAX: usize = 2048;
+/// Shortest period of a wave, in these values, and the part of it that is one figure of its height.
+const WAVE_PERIOD_MIN: usize = 20;
+const WAVE_PARTS: usize = 8;
+
+/// A smooth course that comes back, or goes up and down over and over.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Wave {
+    /// Lowest and highest mean of a part of it.
+    pub low: f64,
+    /// The same.
+    pub high: f64,
+}
 
 /// How a series goes.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -36,7 +61,8 @@ pub struct Course {
     pub is_smooth: bool,
 }
 
-/// Changes of level that last for `lasting` values on either side, and come to the share `least` of the level before.
+/// Changes of level that last for `lasting` values on either side, and come to the share `least` of the level before. One that is deep and
+/// far beyond the noise has to last for five, but at the start, which is a warm-up or none.
 pub fn course(values: &[f64], lasting: usize, least: f64) -> Course {
     let series = Series::of(values);
     let cost = CHANGE_COST + CHANGE_COST_PER_LN * (values.len() as f64).ln();
@@ -63,6 +89,35 @@ pub fn course(values: &[f64], lasting: usize, least: f64) -> Course {
     Course { is_smooth: jumps.is_empty(), jumps }
 }
 
+/// The wave that tells a series better than noise with memory does, as far as that outweighs that all lengths were tried.
+pub fn wave(values: &[f64]) -> Option<Wave> {
+    let stride = values.len().div_ceil(WAVE_VALUES_MAX).max(1);
+    let means = super::dependence::subsession_means(values, stride);
+    let (series, count) = (Series::of(&means), means.len());
+    let cost = CURVE_COSTS * (CHANGE_COST + CHANGE_COST_PER_LN * (count as f64).ln());
+    // From half of a wave in all of the series on.
+    let gain = |halves: usize| {
+        let account = series.account(0, count, |place| {
+            let angle = std::f64::consts::PI * halves as f64 * (place as f64 + 0.5) / count as f64;
+            SVector::from([1.0, angle.cos(), angle.sin(), 0.0])
+        });
+        series.deviance(&account.of_first(1)) - series.deviance(&account.of_first(TERMS_OF_LEVELS))
+    };
+    let best = (1..=2 * count / WAVE_PERIOD_MIN).map(|halves| (halves, gain(halves)));
+    let (halves, _) = best.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, gain)| *gain > cost)?;
+    let parts = super::dependence::subsession_means(&means, (2 * count / halves / WAVE_PARTS).max(1));
+    let (low, high) = parts
+        .iter()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), part| (low.min(*part), high.max(*part)));
+    Some(Wave { low, high })
+}
+
+/// The upper one of two in the middle; 0 of none.
+fn median(mut values: Vec<f64>) -> f64 {
+    let middle = values.len() / 2;
+    if values.is_empty() { 0.0 } else { *values.select_nth_unstable_by(middle, f64::total_cmp).1 }
+}
+
 /// Sums that tell how well accounts of a series fit it.
 struct Series<'a> {
     values: &'a [f64],
@@ -74,6 +129,9 @@ struct Series<'a> {
     squares: [f64; 3],
     /// Smallest variance that is no rounding.
     least: f64,
+    /// The median of the values, and how far they lie from it, as a standard deviation: the median of that, too.
+    usual: f64,
+    deviation: f64,
 }
 
 /// What is linear in an account, as sums of its rows (p at each place) and of the values (y): of each row with
@@ -99,11 +157,15 @@ impl<'a> Series<'a> {
         let (low, high) = values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
             (low.min(*value), high.max(*value))
         });
+        let usual = median(values.to_vec());
+        let deviation = OF_NORMAL * median(values.iter().map(|value| (value - usual).abs()).collect());
         Self {
             values,
             middle,
             sums,
             squares,
+            usual,
+            deviation,
             least: ((high - low) * ROUNDING).powi(2).max(f64::MIN_POSITIVE),
         }
     }
@@ -152,10 +214,15 @@ impl<'a> Series<'a> {
     /// A curve over a stretch, by powers of time (Legendre's polynomials, which keep apart).
     fn curve(&self, from: usize, to: usize) -> Account {
         let length = (to - from) as f64;
-        let row = |place: usize| {
+        self.account(from, to, |place| {
             let t = 2.0 * ((place - from) as f64 + 0.5) / length - 1.0;
-            SVector::<f64, TERMS>::from([1.0, t, 1.5 * t * t - 0.5, 2.5 * t * t * t - 1.5 * t])
-        };
+            SVector::from([1.0, t, 1.5 * t * t - 0.5, 2.5 * t * t * t - 1.5 * t])
+        })
+    }
+
+    /// Terms over a stretch, by place.
+    fn account(&self, from: usize, to: usize, row: impl Fn(usize) -> SVector<f64, TERMS>) -> Account {
+        let length = (to - from) as f64;
         let mut rows = [SMatrix::<f64, TERMS, TERMS>::zeros(); 3];
         let mut products = [SVector::<f64, TERMS>::zeros(); 3];
         let mut before = row(from);
@@ -211,8 +278,32 @@ impl<'a> Series<'a> {
     /// it is more like, the most alike first. Noise of a level that scatters more than what is usual is cut up as well, and
     /// comes together again, while what parts that level from the others stays.
     fn lasting_cuts(&self, memory: f64, lasting: usize) -> Vec<usize> {
-        let mut cuts: Vec<usize> =
-            change_points_of(self.values, memory).iter().map(|change| change.at).collect();
+        let cuts: Vec<usize> = change_points_of(self.values, memory).iter().map(|change| change.at).collect();
+        let joined = self.joined(cuts.clone(), lasting, true);
+        if joined.len() > BRIEF_CUTS_MAX { self.joined(cuts, lasting, false) } else { joined }
+    }
+
+    /// Whether the level between two cuts is briefer than it has to be.
+    fn is_too_brief(&self, cuts: &[usize], (from, to): (usize, usize), lasting: usize) -> bool {
+        if to - from >= lasting {
+            return false;
+        }
+        let mean = |from: usize, to: usize| self.middle + self.sum(from, to) / (to - from) as f64;
+        let own = mean(from, to);
+        let is_off = |other: f64| own.min(other) <= BRIEF_SHARE * own.max(other);
+        let place = cuts.partition_point(|&cut| cut < from);
+        let before = if place == 0 { 0 } else { cuts[place - 1] };
+        let after = cuts.get(place + 2).copied().unwrap_or(self.values.len());
+        let is_deep = from > 0
+            && to - from >= BRIEF_MIN
+            && is_off(mean(before, from))
+            && (to == self.values.len() || is_off(mean(to, after)))
+            && (own - self.usual).abs() > BRIEF_DEVIATIONS * self.deviation;
+        !is_deep
+    }
+
+    /// Cuts without those of levels that are too brief.
+    fn joined(&self, mut cuts: Vec<usize>, lasting: usize, with_brief: bool) -> Vec<usize> {
         loop {
             let parted = |at: usize| {
                 let (from, cut, to) = neighbours(&cuts, at, self.values.len());
@@ -220,7 +311,10 @@ impl<'a> Series<'a> {
                 let off = self.sum(from, cut) / left - self.sum(cut, to) / right;
                 // By what the squares grow where both become one.
                 let worth = off * off * left * right / (left + right);
-                (cut - from < lasting || to - cut < lasting).then_some((at, worth))
+                let is_brief = |from: usize, to: usize| {
+                    to - from < lasting && (!with_brief || self.is_too_brief(&cuts, (from, to), lasting))
+                };
+                (is_brief(from, cut) || is_brief(cut, to)).then_some((at, worth))
             };
             let least = (0..cuts.len()).filter_map(parted).min_by(|a, b| a.1.total_cmp(&b.1));
             let Some((at, _)) = least else { return cuts };

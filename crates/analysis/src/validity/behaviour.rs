@@ -12,7 +12,7 @@ use super::{Found, StepView};
 use crate::load::LoadPoint;
 use crate::objective::{self, State};
 use crate::statistics::{
-    Change, Course, Hurst, Sample, Trend, correlation_allowed, course, hurst, trend, warm_up,
+    Change, Course, Hurst, Sample, Trend, Wave, correlation_allowed, course, hurst, trend, warm_up, wave,
 };
 use fathom_schema::Severity;
 use fathom_units::{Iops, Nanos};
@@ -48,6 +48,8 @@ const UNDER_WAY: f64 = 3.0;
 /// Hurst exponent from which on throughput has memory that matters: means of n intervals then vary as those of √n or fewer
 /// independent ones do (`n^(2H−2)` at 0.75).
 const MEMORY_MIN: f64 = 0.75;
+/// The most that an estimate of an exponent comes to that is 1 at most.
+const EXPONENT_MAX: f64 = 1.2;
 
 /// One interval of all streams together.
 #[derive(Clone)]
@@ -114,10 +116,31 @@ fn check_course(stretch: &Stretch, view: &StepView<'_>, found: &mut Found) {
                 format!("{}throughput {word} by {:.0} % {over}", view.place(), share.abs() * 100.0),
                 "it has no steady state yet: measure for longer, or start after it has settled",
             );
-        } else {
+        } else if !tell_wave(&iops[warm..], view, found) {
             memory(&iops[warm..], view, found);
         }
     }
+}
+
+/// Tells a smooth course that comes back, of which a straight line knows nothing. Whether there is one.
+fn tell_wave(iops: &[f64], view: &StepView<'_>, found: &mut Found) -> bool {
+    let mean = Sample::of(iops).mean;
+    let Some(Wave { low, high }) = wave(iops).filter(|wave| wave.high - wave.low >= LEVEL_MIN * mean) else {
+        return false;
+    };
+    found.weighed(
+        (high - low) / high,
+        "behaviour.drift",
+        Severity::Warn,
+        format!(
+            "{}throughput went up and down smoothly, between {} and {} IOPS",
+            view.place(),
+            Iops(low),
+            Iops(high)
+        ),
+        "its mean is of no steady state: look what changes with it, or measure over many such changes",
+    );
+    true
 }
 
 /// Whether throughput is what arrivals made it: the device took all that came due, so its course is that of the load.
@@ -136,15 +159,21 @@ fn is_imposed(view: &StepView<'_>) -> bool {
 
 /// Tells bursts within bursts. Of levels and drifts the exponent says nothing: both look like memory without end.
 fn memory(iops: &[f64], view: &StepView<'_>, found: &mut Found) {
-    let Some(hurst) = hurst(iops).filter(|hurst| hurst.least() >= MEMORY_MIN) else { return };
-    let Hurst { by_variance, by_wavelet, block_max } = hurst;
+    // Of a series that is not stationary the estimates have no meaning, and leave 0 to 1 by more than their errors.
+    let is_told = |hurst: &Hurst| {
+        hurst.least() >= MEMORY_MIN && hurst.by_variance.max(hurst.by_wavelet) <= EXPONENT_MAX
+    };
+    let Some(hurst) = hurst(iops).filter(is_told) else { return };
+    let words = |exponent: f64| if exponent < 1.0 { format!("{exponent:.2}") } else { "nearly 1".to_owned() };
+    let (by_variance, by_wavelet) = (words(hurst.by_variance), words(hurst.by_wavelet));
+    let block_max = hurst.block_max;
     found.weighed(
         hurst.least(),
         "behaviour.memory",
         Severity::Info,
         format!(
-            "{}throughput comes in bursts within bursts: its Hurst exponent is {by_variance:.2} by variances \
-             and {by_wavelet:.2} by wavelets, over 1 to {block_max} intervals",
+            "{}throughput comes in bursts within bursts: its Hurst exponent is {by_variance} by variances \
+             and {by_wavelet} by wavelets, over 1 to {block_max} intervals",
             view.place()
         ),
         "means of a short run say less than their intervals promise: measure for longer, and compare several runs",

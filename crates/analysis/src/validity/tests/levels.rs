@@ -88,6 +88,66 @@ fn a_drift_falls_by_no_more_than_there_was() {
     }
 }
 
+/// What is deep and sharp is told from five intervals on, however long the step is.
+#[test]
+fn a_brief_loss_is_told_where_it_is_deep() {
+    for scatter in [0.0, 0.01] {
+        let level = |from: usize, rate: f64| (from, rate, scatter);
+        for (seconds, at, rate) in [(1000, 955, 300.0), (120, 115, 500.0), (300, 290, 400.0)] {
+            check(seconds, &[level(0, 1000.0), level(at, rate)], 1, &format!("cliff: at {at} s "));
+        }
+        for (seconds, at, length) in [(3600, 1800, 170), (120, 30, 5), (600, 300, 12)] {
+            let levels = [level(0, 1000.0), level(at, 50.0), level(at + length, 1000.0)];
+            check(seconds, &levels, 1, &format!("level-returned: at {at} s "));
+        }
+    }
+}
+
+/// Smooth courses that come back are told, and never by an exponent.
+#[test]
+fn a_smooth_course_that_comes_back_is_told() {
+    let up = |t: f64| 1000.0 - 1200.0 * (t - 0.5).abs();
+    let down = |t: f64| 400.0 + 1200.0 * (t - 0.5).abs();
+    let tell = |seconds: usize, scatter: f64, course: &dyn Fn(f64) -> f64| {
+        let levels: Vec<Level> =
+            (0..seconds).map(|at| (at, course((at as f64 + 0.5) / seconds as f64), scatter)).collect();
+        check(seconds, &levels, 1, "drift: throughput went up and down smoothly, between ");
+    };
+    for scatter in [0.0, 0.02] {
+        tell(120, scatter, &up);
+        tell(120, scatter, &down);
+        for seconds in [120, 300, 1200] {
+            let waves = seconds as f64 / 60.0;
+            tell(seconds, scatter, &|t| 700.0 + 300.0 * (std::f64::consts::TAU * waves * t).sin());
+        }
+    }
+}
+
+/// Noise that remembers has neither.
+#[test]
+fn noise_that_remembers_goes_nowhere() {
+    for (seconds, memory, noise) in
+        [(60, 0.0, 0.2), (120, 0.5, 0.2), (120, 0.9, 0.1), (300, 0.0, 0.3), (600, 0.7, 0.2), (600, 0.9, 0.2)]
+    {
+        let alarms = (0..100).filter(|&seed| {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let mut off = normal(&mut random);
+            let levels: Vec<Level> = (0..seconds)
+                .map(|at| {
+                    off = memory * off + (1.0_f64 - memory * memory).sqrt() * normal(&mut random);
+                    (at, 10_000.0 * (1.0 + noise * off), 0.0)
+                })
+                .collect();
+            let is_alarm = |one: &String| {
+                one.contains("smoothly") || one.starts_with("level") || one.starts_with("cliff")
+            };
+            told(seconds, &levels, seed).iter().any(is_alarm)
+        });
+        let count = alarms.count();
+        assert!(count <= if memory < 0.6 { 1 } else { 5 }, "{count} of 100: {seconds} s, {memory}, {noise}");
+    }
+}
+
 fn scatter() -> impl Strategy<Value = f64> {
     prop_oneof![Just(0.0), Just(0.004), 0.0..0.03]
 }
