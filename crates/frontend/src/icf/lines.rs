@@ -16,9 +16,10 @@ pub(super) struct Line<'a> {
 
 impl Line<'_> {
     /// Whether it is a key, which selects what the next line means. Iometer wants the `'` in the first column; files made
-    /// by hand indent it, and then it counts where the words are those of a key.
+    /// by hand indent it, and then it counts where the words are those of a key, or of a hint to one (`'` and blanks).
     pub(super) fn is_key(&self) -> bool {
-        self.is_flush || (self.text.starts_with('\'') && is_known(self.text))
+        let is_hint = |text: &str| text.starts_with([' ', '\t']);
+        self.is_flush || self.text.strip_prefix('\'').is_some_and(is_hint) || is_known(self.text)
     }
 
     /// Whether nothing stands on it.
@@ -282,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_pair_passes_over_headers_and_stops_at_ends() {
-        let text = "'Run Time\n'\thours minutes\n\t0 0 3\n\n  'Worker type\nDISK\n'Worker\n'End worker\n";
+        let text = "'Run Time\n  '\thours minutes\n\t0 0 3\n\n  'Worker type\nDISK\n'Worker\n'End worker\n";
         let mut lines = Lines::of(0, text);
         let pair = lines.pair().unwrap();
         assert_eq!((pair.key.text, pair.value.text), ("'Run Time", "0 0 3"));
