@@ -107,7 +107,7 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     ),
     (
         "filesize=1m\nnrfiles=4\nsize=2m\nloops=2",
-        &["pass_bytes = \"2MiB\"", "files = 4", "size = \"1MiB\""],
+        &["bytes = \"2MiB\"", "pass_bytes = \"4MiB\"", "files = 4", "size = \"1MiB\""],
         &[],
     ),
     ("filesize=1m\nnrfiles=4\nsize=9m", &["passes = 1"], &[]),
