@@ -113,6 +113,12 @@ pub(super) fn probe() -> Result<(), EngineError> {
 /// Whether the kernel counts rings as locked memory, of which this process has no unlimited amount: whether it makes none while
 /// none may be locked.
 pub(super) fn is_locked() -> bool {
+    // Once in a process: two at a time would each take the other's limit for the one to go back to.
+    static IS_LOCKED: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+    *IS_LOCKED.get_or_init(tried_without_locked_memory)
+}
+
+fn tried_without_locked_memory() -> bool {
     let Some(limit) = limit_of_locked() else { return false };
     let set = |limit: libc::rlimit| {
         // SAFETY: `limit` is readable for the call.
