@@ -18,6 +18,11 @@ use fathom_schema::Severity;
 use fathom_units::{Iops, Nanos};
 use stretches::Stretch;
 
+/// Share of what came due that was done where the load alone says how much that is.
+const KEPT_UP: f64 = 0.99;
+/// Share of a difference of throughput that one of what came due explains it by: a burst at an edge is done on the other side.
+const DUE_SHARE_MIN: f64 = 0.5;
+
 /// Fewest intervals that a level is read from on either side, twice.
 const INTERVALS_MIN: usize = 2 * LASTING_MIN;
 /// Fewest that a drift or memory is read from.
@@ -59,6 +64,8 @@ struct Second {
     /// Seconds.
     length: f64,
     iops: f64,
+    /// What came due, operations per second; of streams that all have a rate.
+    due: Option<f64>,
     /// Bytes written since the measuring began, up to its start.
     written_before: f64,
     /// Longest time that an operation took from its submission, seconds.
@@ -85,6 +92,8 @@ fn check_course(stretch: &Stretch, view: &StepView<'_>, found: &mut Found) {
     let (levels, is_smooth) = levels(seconds, &iops);
     let is_long = iops.len() >= COURSE_MIN;
     let warm = if iops.len() >= WARM_MIN { warm(seconds, &iops, &levels) } else { 0 };
+    let warm = if is_by_load(seconds, 0, warm, seconds.len()) { 0 } else { warm };
+    let levels = by_device(levels, seconds);
     // What settles after the job itself has changed something is no start of the device, and no ramp leaves it out.
     if warm > 0 && *is_first {
         tell_warm(warm, seconds, &iops, view, found);
@@ -99,7 +108,10 @@ fn check_course(stretch: &Stretch, view: &StepView<'_>, found: &mut Found) {
     } else if is_long {
         // A curve that tells the series better than noise with memory does goes somewhere, be it no straight line.
         let is_curve = is_smooth && warm == 0;
-        let drift = trend(&iops[warm..]).filter(|drift| is_curve || is_certain(drift));
+        let middle = usize::midpoint(warm, iops.len());
+        let drift = trend(&iops[warm..])
+            .filter(|drift| is_curve || is_certain(drift))
+            .filter(|_| !is_by_load(seconds, warm, middle, seconds.len()));
         if let Some(drift) = drift.filter(|drift| (drift.change / drift.mean).abs() >= DRIFT_MIN) {
             let share = share_of_start(&drift, &iops[warm..]);
             let word = if share < 0.0 { "fell" } else { "rose" };
@@ -120,6 +132,38 @@ fn check_course(stretch: &Stretch, view: &StepView<'_>, found: &mut Found) {
             memory(&iops[warm..], view, found);
         }
     }
+}
+
+/// The changes of level but those that the load made.
+fn by_device(mut levels: Vec<Change>, seconds: &[Second]) -> Vec<Change> {
+    let edges: Vec<usize> = levels.iter().map(|change| change.at).collect();
+    let mut at = 0;
+    levels.retain(|change| {
+        let from = if at == 0 { 0 } else { edges[at - 1] };
+        let to = edges.get(at + 1).copied().unwrap_or(seconds.len());
+        at += 1;
+        !is_by_load(seconds, from, change.at, to)
+    });
+    levels
+}
+
+/// Whether the slower one of two stretches is slower since less came due in it: at some moment of its second half all of that was
+/// done, or the difference of what came due is most of that of what was done.
+fn is_by_load(seconds: &[Second], from: usize, middle: usize, to: usize) -> bool {
+    let sum = |part: &[Second], of: &dyn Fn(&Second) -> f64| {
+        part.iter().map(|second| of(second) * second.length).sum::<f64>()
+    };
+    let done = |part: &[Second]| sum(part, &|second| second.iops);
+    let due = |part: &[Second]| sum(part, &|second| second.due.unwrap_or(0.0));
+    let length = |part: &[Second]| sum(part, &|_| 1.0);
+    let rate = |part: &[Second]| done(part) / length(part);
+    let (before, after) = (&seconds[from..middle], &seconds[middle..to]);
+    let (slower, faster) = if rate(before) < rate(after) { (before, after) } else { (after, before) };
+    let kept_up = (slower.len().div_ceil(2)..=slower.len())
+        .any(|until| done(&slower[..until]) >= KEPT_UP * due(&slower[..until]));
+    let less = due(faster) / length(faster) - due(slower) / length(slower);
+    let is_less = less >= DUE_SHARE_MIN * (rate(faster) - rate(slower));
+    seconds[from..to].iter().all(|second| second.due.is_some()) && (kept_up || is_less)
 }
 
 /// Tells a smooth course that comes back, of which a straight line knows nothing. Whether there is one.

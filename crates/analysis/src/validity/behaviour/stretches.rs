@@ -4,7 +4,7 @@
 
 use super::{Found, INTERVALS_MIN, Second, StepView, median};
 use fathom_metrics::merge_tally;
-use fathom_schema::{Interval, OperationKind, Phase, Severity, StreamTally};
+use fathom_schema::{Interval, OperationKind, Pacing, Phase, Severity, StreamTally};
 use fathom_units::Nanos;
 
 /// Share of the usual length from which on an interval counts.
@@ -120,6 +120,10 @@ fn seconds(view: &StepView<'_>) -> Vec<Second> {
     let length = |interval: &Interval| interval.end.since(interval.start).as_secs_f64();
     // One that came late is as long as several, and no measure of the others.
     let usual = median(&measured.iter().map(|interval| length(interval)).collect::<Vec<_>>());
+    let is_open = |interval: &Interval| {
+        let stream = view.step.started.step.streams.get(interval.stream as usize);
+        stream.is_some_and(|stream| matches!(stream.pacing, Pacing::Open { .. }))
+    };
     let mut all_written = 0.0;
     measured
         .chunk_by(|a, b| a.sequence == b.sequence)
@@ -137,6 +141,7 @@ fn seconds(view: &StepView<'_>) -> Vec<Second> {
                 length: seconds,
                 slowest_s: slowest_ns as f64 / 1e9,
                 iops: crate::operations(&tally) as f64 / seconds,
+                due: group.iter().all(|interval| is_open(interval)).then(|| tally.arrivals as f64 / seconds),
                 written_before,
             })
         })

@@ -344,3 +344,43 @@ fn bursts_cut_at_any_moment_are_no_overload() {
         "{below} below capacity, {behind} of them told, {overloaded} overloaded"
     );
 }
+
+/// Near the limit some of what comes waits, and throughput still goes as the load does: that is no behaviour of the device.
+#[test]
+fn what_bursts_make_of_throughput_is_no_behaviour() {
+    let mut not_carried = 0;
+    for arrivals in [OnOff, BModel, Bursts] {
+        for (rate, seconds) in [(700.0, 60), (900.0, 60), (950.0, 300)] {
+            for seed in 0..30 {
+                let (found, waiting) = queue((arrivals, Constant), rate, seconds, seed);
+                let came = found.iter().map(|second| second.arrivals).sum::<u64>() as f64;
+                if came > 0.98 * CAPACITY * seconds as f64 {
+                    continue;
+                }
+                let all = findings(&record_of(arrivals, rate, &found, waiting));
+                not_carried += u64::from(all.iter().any(|one| one.id == "pacing.behind"));
+                let of_levels = ["behaviour.warm-up", "behaviour.drift", "behaviour.cliff"];
+                let told = all.iter().find(|one| {
+                    of_levels.contains(&one.id.as_str()) || one.id.starts_with("behaviour.level")
+                });
+                assert_eq!(told, None, "{arrivals:?} {rate} for {seconds} s, seed {seed}");
+            }
+        }
+    }
+    assert!(not_carried > 50, "{not_carried} are not carried to their end");
+}
+
+/// A device that falls behind what comes changes its level, however the load comes.
+#[test]
+fn a_device_that_falls_behind_has_levels_in_an_open_loop() {
+    let at = |second: u64| if second < 60 { 1000 } else { 500 };
+    let found: Vec<Second> = (0..120)
+        .map(|second: u64| {
+            let backlog = second.saturating_sub(60) * 500;
+            let (late, held) = (if backlog > 0 { 1000 } else { 0 }, if backlog > 0 { 8.0 } else { 1.0 });
+            Second { arrivals: 1000, late, backlog, done: at(second), held }
+        })
+        .collect();
+    let all = findings(&record_of(Exponential, 1000.0, &found, 30_000));
+    assert!(all.iter().any(|one| one.id == "behaviour.cliff"), "{all:#?}");
+}

@@ -31,6 +31,11 @@ fn offered(rates: &[u64], dropped: u64) -> Record {
     let tally = &mut step.finished.as_mut().expect("it has ended").streams[0].workers[0].tally;
     tally.arrivals = tally.kinds[0].operations + dropped;
     tally.arrivals_dropped = dropped;
+    // As many come due all the time: what is not done is given up.
+    let most = rates.iter().copied().max().unwrap_or(0);
+    for interval in &mut step.intervals {
+        interval.tally.arrivals = if dropped > 0 { most } else { interval.tally.kinds[0].operations };
+    }
     whole
 }
 
