@@ -6,7 +6,7 @@ pub use certainty::breaks_clearly;
 
 use crate::load::{LoadPoint, unsupported};
 use crate::scaling::Estimate;
-use crate::statistics::{Sample, autocorrelation, t_quantile};
+use crate::statistics::{Sample, autocorrelation, f_beyond, t_quantile};
 use fathom_schema::{LatencyGoal, Phase, Record, StepRecord};
 use std::collections::BTreeMap;
 
@@ -19,6 +19,18 @@ const NEAR: f64 = 0.5;
 const BEYOND_MAX: f64 = 1.02;
 /// Trials that such an estimate takes at least: a line has two coefficients, and its error needs two more.
 const TRIALS_MIN: usize = 4;
+/// Fewest trials of which a line is taken whether it passes through them or not.
+const IN_LINE_MIN: usize = 6;
+/// Chance below which trials lie off a line by more than their errors.
+const BENT_P: f64 = 0.05;
+/// Degrees of freedom of errors that are known: F is χ² by its own then.
+const ERRORS_FREEDOM: f64 = 1e6;
+/// Standard deviations to either side that hold 95 % of a normal distribution.
+const NORMAL_95: f64 = 1.96;
+/// Least standard error of a latency, as a share: of a percentile what comes from the histogram's buckets alone, which are 1/128 wide
+/// at most and hold values spread evenly (√12 times less), of a mean what keeps operations that are all alike from counting for all.
+const PERCENTILE_ERROR_MIN: f64 = 1.0 / 128.0 / 3.464;
+const MEAN_ERROR_MIN: f64 = 1e-5;
 
 /// What became of one rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -363,28 +375,62 @@ fn kept(trials: &[Trial]) -> Option<f64> {
 
 /// Where the first of the limits is reached: for each, the inverse of the latency is a straight line over the rate near it
 /// (exactly so for M/M/1, whose p-quantile is ln(1/(1−p)) ÷ (μ − λ)), read at the inverse of the limit; its interval is that of
-/// inverse regression (Draper & Smith 1998, 3.2, with g = 0).
+/// inverse regression (Draper & Smith 1998, 3.2, with g = 0). Of several servers it bends: trials so far off that the line does not
+/// pass through them within their own errors are left out.
 fn reached(rate: f64, trials: &[Trial], goals: &[LatencyGoal]) -> Option<Estimate> {
-    let near: Vec<&Trial> = trials
-        .iter()
-        .filter(|trial| trial.state != State::Overloaded && (trial.rate / rate - 1.0).abs() <= NEAR)
-        .collect();
+    let distance = |trial: &Trial| (trial.rate / rate - 1.0).abs();
+    let mut near: Vec<&Trial> =
+        trials.iter().filter(|trial| trial.state != State::Overloaded && distance(trial) <= NEAR).collect();
+    near.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
     // Where no trial was nothing tells that the line goes on; but one whose interval reaches down to the trials lies next to them: a
     // search whose first step was missed by chance has tried nothing above.
     let highest = trials.iter().map(|trial| trial.rate).fold(0.0, f64::max);
     (0..goals.len())
         .filter_map(|which| {
-            let points: Vec<(f64, f64)> =
-                near.iter().map(|trial| (trial.done, 1.0 / trial.latencies_s[which])).collect();
-            let points: Vec<Trialled> =
-                points.into_iter().map(|(x, y)| Trialled { x, y, weight: 1.0 }).collect();
-            crossing(&points, 1.0 / goals[which].limit.as_secs_f64())
+            let level = 1.0 / goals[which].limit.as_secs_f64();
+            let points: Option<Vec<Trialled>> =
+                near.iter().map(|trial| weighed(trial, which, &goals[which])).collect();
+            match points {
+                Some(points) => crossing(in_line(&points), level, 1.0),
+                None => {
+                    let bare = |trial: &&Trial| Trialled {
+                        x: trial.done,
+                        y: 1.0 / trial.latencies_s[which],
+                        weight: 1.0,
+                    };
+                    crossing(&near.iter().map(bare).collect::<Vec<_>>(), level, 0.0)
+                }
+            }
         })
         .min_by(|a, b| a.value.total_cmp(&b.value))
         .filter(|reached| {
             let low = reached.interval.map_or(reached.value, |(low, _)| low);
             reached.value <= highest || low <= highest && reached.value <= BEYOND_MAX * highest
         })
+}
+
+/// A trial weighed by the inverse of its variance; `None` where its interval has an open end.
+fn weighed(trial: &Trial, which: usize, goal: &LatencyGoal) -> Option<Trialled> {
+    let (latency_s, (low, high)) = (trial.latencies_s[which], trial.intervals_s[which]);
+    let half = (high - low) / 2.0;
+    if !half.is_finite() || low <= 0.0 {
+        return None;
+    }
+    let least = if goal.quantile.is_some() { PERCENTILE_ERROR_MIN } else { MEAN_ERROR_MIN };
+    let share = (half / NORMAL_95 / latency_s).max(least);
+    Some(Trialled { x: trial.done, y: 1.0 / latency_s, weight: (latency_s / share).powi(2) })
+}
+
+/// The most of the first trials through which a straight line passes within their errors: the F test of what it leaves, against
+/// errors that are known.
+fn in_line(points: &[Trialled]) -> &[Trialled] {
+    let passes = |count: &usize| {
+        let Some(line) = Line::of(&points[..*count]) else { return false };
+        let freedom = *count as f64 - 2.0;
+        f_beyond(line.left / freedom, freedom, ERRORS_FREEDOM).is_none_or(|p| p >= BENT_P)
+    };
+    let count = (IN_LINE_MIN..=points.len()).rev().find(passes).unwrap_or(IN_LINE_MIN);
+    &points[..count.min(points.len())]
 }
 
 /// The same where the limit is near to what an operation takes alone: the line begins there, and trials count by their operations.
@@ -406,7 +452,7 @@ fn reached_from(
         let line: Vec<Trialled> = std::iter::once(at(0.0, single))
             .chain(near.map(|(trial, point)| at(trial.done, point)))
             .collect();
-        crossing(&line, 1.0 / goal.limit.as_secs_f64())
+        crossing(&line, 1.0 / goal.limit.as_secs_f64(), 0.0)
     };
     goals.iter().filter_map(of).min_by(|a, b| a.value.total_cmp(&b.value))
 }
@@ -419,29 +465,49 @@ struct Trialled {
     weight: f64,
 }
 
-/// Where the falling line through points comes down to `level`, by weighted least squares.
-fn crossing(points: &[Trialled], level: f64) -> Option<Estimate> {
+/// The line through points by weighted least squares.
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    weights: f64,
+    /// Weighted means.
+    mean: (f64, f64),
+    /// Weighted sum of squares of x about its mean.
+    spread: f64,
+    slope: f64,
+    /// Weighted sum of squares of y about the line.
+    left: f64,
+}
+
+impl Line {
+    /// `None` where all points have one x.
+    fn of(points: &[Trialled]) -> Option<Self> {
+        let sum =
+            |of: &dyn Fn(&Trialled) -> f64| points.iter().map(|point| point.weight * of(point)).sum::<f64>();
+        let weights = sum(&|_| 1.0);
+        let (x, y) = (sum(&|point| point.x) / weights, sum(&|point| point.y) / weights);
+        let spread = sum(&|point| (point.x - x).powi(2));
+        let slope = sum(&|point| (point.x - x) * (point.y - y)) / spread;
+        let left = sum(&|point| (point.y - y - slope * (point.x - x)).powi(2));
+        slope.is_finite().then_some(Self { weights, mean: (x, y), spread, slope, left })
+    }
+}
+
+/// Where the falling line through points comes down to `level`, by weighted least squares. `variance_min`: the least that the
+/// variance of a point of weight 1 is taken for, whatever the points leave: 1 where weights are the inverse of variances.
+fn crossing(points: &[Trialled], level: f64, variance_min: f64) -> Option<Estimate> {
     if points.len() < TRIALS_MIN {
         return None;
     }
-    let count = points.len() as f64;
-    let weights: f64 = points.iter().map(|point| point.weight).sum();
-    let mean =
-        |of: fn(&Trialled) -> f64| points.iter().map(|point| point.weight * of(point)).sum::<f64>() / weights;
-    let (x, y) = (mean(|point| point.x), mean(|point| point.y));
-    let sum =
-        |of: &dyn Fn(&Trialled) -> f64| points.iter().map(|point| point.weight * of(point)).sum::<f64>();
-    let spread = sum(&|point| (point.x - x).powi(2));
-    let slope = sum(&|point| (point.x - x) * (point.y - y)) / spread;
+    let Line { weights, mean: (x, y), spread, slope, left } = Line::of(points)?;
     let value = x + (level - y) / slope;
     // A line that does not fall says nothing about a limit above it.
     if !(slope < 0.0 && value > 0.0) {
         return None;
     }
-    let left = sum(&|point| (point.y - y - slope * (point.x - x)).powi(2));
-    let error =
-        (left / (count - 2.0)).sqrt() / -slope * (1.0 / weights + (value - x).powi(2) / spread).sqrt();
-    let half = t_quantile(0.95, count - 2.0) * error;
+    let freedom = points.len() as f64 - 2.0;
+    let variance = (left / freedom).max(variance_min);
+    let error = variance.sqrt() / -slope * (1.0 / weights + (value - x).powi(2) / spread).sqrt();
+    let half = t_quantile(0.95, freedom) * error;
     let interval = half.is_finite().then_some(((value - half).max(0.0), value + half));
     Some(Estimate { value, interval })
 }
@@ -621,26 +687,80 @@ mod tests {
         assert_eq!(of(&[300.0, 350.0, 400.0, 500.0, 550.0]), Some(539.0));
     }
 
+    /// Eight servers: the inverse of the mean bends over the rate (Erlang's waiting), and no far trial draws the line away.
+    #[test]
+    fn where_the_line_bends_trials_near_the_limit_tell_where_it_is_reached() {
+        let (servers, service_s) = (8.0, 1e-4);
+        let mean_s = |rate: f64| {
+            let load = rate * service_s;
+            let (mut term, mut sum) = (1.0, 1.0);
+            for k in 1..8 {
+                term *= load / f64::from(k);
+                sum += term;
+            }
+            let last = term * load / servers * servers / (servers - load);
+            service_s + last / (sum + last) * service_s / (servers - load)
+        };
+        // The mean is 150 µs there.
+        let (mut low, mut high) = (60e3, 79e3);
+        for _ in 0..60 {
+            let middle = (low + high) / 2.0;
+            if mean_s(middle) < 150e-6 { low = middle } else { high = middle }
+        }
+        let truth: f64 = low;
+        let goal: LatencyGoal = "mean<150us".parse().expect("a goal");
+        let (mut held, mut off, seeds) = (0, 0.0, 200);
+        for seed in 0..seeds {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let mut normal =
+                || (-2.0 * (1.0 - random.f64()).ln()).sqrt() * (std::f64::consts::TAU * random.f64()).cos();
+            let rates = [40.0, 60.0, 70.0, 65.0, 67.5, 68.75, 68.125, 68.125, 68.125, 73.5];
+            let trials: Vec<Trial> = rates
+                .iter()
+                .map(|rate| {
+                    let latency_s = mean_s(rate * 1e3) * (1.0 + 0.004 * normal());
+                    let half = 0.004 * NORMAL_95 * latency_s;
+                    Trial {
+                        rate: rate * 1e3,
+                        offered: rate * 1e3,
+                        done: rate * 1e3,
+                        latencies_s: vec![latency_s],
+                        intervals_s: vec![(latency_s - half, latency_s + half)],
+                        needs: vec![None],
+                        state: State::Met,
+                    }
+                })
+                .collect();
+            let found = reached(68_125.0, &trials, &[goal]).expect("trials on both sides");
+            let (low, high) = found.interval.expect("ten trials");
+            assert!(high - low < 0.02 * truth, "{found:?}");
+            held += u64::from((low..=high).contains(&truth));
+            off += found.value / truth - 1.0;
+        }
+        assert!(held * 100 >= seeds * 93, "{held} of {seeds} hold {truth}");
+        assert!((off / seeds as f64).abs() < 0.001, "{}", off / seeds as f64);
+    }
+
     #[test]
     fn a_line_through_trials_finds_the_limit_between_them() {
         // M/M/1 with μ = 1000/s: 1/p99 = (μ − λ)/ln 100 is 1/10 ms at 1000 − 460.517.
         let of =
             |rate: f64, off: f64| Trialled { x: rate, y: (1000.0 - rate) / 100_f64.ln() + off, weight: 1.0 };
         let exact: Vec<Trialled> = [400.0, 500.0, 530.0, 545.0, 600.0].map(|rate| of(rate, 0.0)).to_vec();
-        let found = crossing(&exact, 100.0).unwrap();
+        let found = crossing(&exact, 100.0, 0.0).unwrap();
         assert!((found.value - 539.483).abs() < 1e-3, "{found:?}");
         let (low, high) = found.interval.unwrap();
         assert!(high - low < 1e-6, "{low} {high}");
         let noisy = [(400.0, 0.5), (500.0, -0.4), (530.0, 0.3), (545.0, -0.5), (600.0, 0.2)];
         let noisy: Vec<Trialled> = noisy.map(|(rate, off)| of(rate, off)).to_vec();
-        let found = crossing(&noisy, 100.0).unwrap();
+        let found = crossing(&noisy, 100.0, 0.0).unwrap();
         let (low, high) = found.interval.unwrap();
         assert!(low < 539.483 && 539.483 < high && high - low < 10.0, "{found:?}");
-        assert_eq!(crossing(&exact[..3], 100.0), None, "three points leave no error to judge by");
+        assert_eq!(crossing(&exact[..3], 100.0, 0.0), None, "three points leave no error to judge by");
         // Of weights 4, 1, 1, 2 the means are 11/8 and 59/8, and the sums of squares and products about them 175/8 and −345/8:
         // the slope is −69/35, the level of 4 is met at 71/23, and 6/7 is left of the squares. t(0.975, 2) = 4.302653 (tables).
         let weighted = [(0.0, 10.0, 4.0), (1.0, 8.0, 1.0), (2.0, 7.0, 1.0), (4.0, 2.0, 2.0)];
-        let found = crossing(&weighted.map(|(x, y, weight)| Trialled { x, y, weight }), 4.0).unwrap();
+        let found = crossing(&weighted.map(|(x, y, weight)| Trialled { x, y, weight }), 4.0, 0.0).unwrap();
         assert!((found.value - 71.0 / 23.0).abs() < 1e-12, "{found:?}");
         let error = (6.0_f64 / 7.0 / 2.0).sqrt() * 35.0 / 69.0;
         let error = error * (1.0 / 8.0 + (71.0_f64 / 23.0 - 11.0 / 8.0).powi(2) * 8.0 / 175.0).sqrt();
@@ -648,6 +768,6 @@ mod tests {
         assert!((found.value - low - 4.302_653 * error).abs() < 1e-5, "{found:?}");
         assert!((high - found.value - 4.302_653 * error).abs() < 1e-5, "{found:?}");
         let rising: Vec<Trialled> = exact.iter().map(|one| Trialled { y: -one.y, ..*one }).collect();
-        assert_eq!(crossing(&rising, 100.0), None);
+        assert_eq!(crossing(&rising, 100.0, 0.0), None);
     }
 }

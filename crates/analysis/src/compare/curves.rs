@@ -55,13 +55,12 @@ fn of_side(side: &[&Record]) -> Vec<Named> {
         Some(Question::Curve { .. }) => {
             let Some(found) = curve(&pooled, &[]) else { return Vec::new() };
             // Over rates the answers are in operations per second as well.
-            let is_rate = found.rates.is_some();
             let peak = found.answers.peak;
             vec![
                 ("peak", true, Some(peak.x)),
-                ("load at the peak", is_rate, Some(peak.n)),
-                ("knee", is_rate, found.answers.knee),
-                ("load at 95 %", is_rate, found.answers.n_at_95_percent),
+                ("load at the peak", false, Some(peak.n)),
+                ("knee", false, found.answers.knee),
+                ("load at 95 %", false, found.answers.n_at_95_percent),
             ]
         }
         Some(Question::Objective { rate: None, goals }) => {
