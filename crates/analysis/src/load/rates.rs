@@ -289,9 +289,10 @@ fn figures(most: f64, rows: &[Row], limits: &[LatencyGoal], irregular: f64) -> F
 }
 
 /// How long an operation takes where no other is, from the calm rates. Operations that meet at c units wait for
-/// κ·C(c, ρ)/(μ − λ), with Erlang's C, the highest rate μ and κ of how irregular their service is: exact for M/M/c (κ = 1)
-/// and M/G/1 (Pollaczek and Khinchine; 1/2 where all take as long), near for others (Allen and Cunneen 1978). R = S + that
-/// is fitted in S and κ, with c = μ·S by the utilisation law. One rate alone does not tell κ, which is then `irregular`.
+/// C(c, ρ)/(μ − λ) where service is random (Erlang's C, the highest rate μ), for half of that times [`constant_share`] where all
+/// take as long, and by how irregular their service is for what lies between (Cosmetatos 1976): exact for M/M/c (κ = 1) and M/G/1
+/// (Pollaczek and Khinchine; κ = 1/2 where all take as long), near for others. R = S + that is fitted in S and κ, with
+/// c = μ·S by the utilisation law. One rate alone does not tell κ, which is then `irregular`.
 fn alone(most: f64, rows: &[Row], irregular: f64) -> Option<f64> {
     let first = rows.first().filter(|row| row.done < NEARLY * most)?;
     let calm = rows.iter().filter(|row| row.done <= CALM * most).count().max(1);
@@ -310,28 +311,70 @@ fn alone(most: f64, rows: &[Row], irregular: f64) -> Option<f64> {
     alone_s.is_finite().then_some(alone_s)
 }
 
-/// S of R = S + κ·C/(μ − λ) with so many units, every relative error alike; κ is not negative and no more than
-/// [`IRREGULAR_MAX`].
+/// S of R = S + wait with so many units, every relative error alike. The wait is ((2κ − 1) + (1 − κ)·g)·C/(μ − λ) with g of
+/// [`constant_share`], κ no more than [`IRREGULAR_MAX`]; below what constant service leaves at arrivals at random, κ < 1/2, it is
+/// that in proportion, κ·g·C/(μ − λ), down to none.
 fn without_waiting(most: f64, calm: &[Row], units: f64, irregular: f64) -> f64 {
-    // Sums of weights, waits and response times, all divided by the response time.
-    let [mut ones, mut waits, mut one_wait, mut one, mut wait] = [0.0; 5];
-    for row in calm {
-        let weight = 1.0 / row.mean_s;
-        let waited = weight * erlang_c(units, row.done / most) / (most - row.done);
-        ones += weight * weight;
-        waits += waited * waited;
-        one_wait += weight * waited;
-        one += weight;
-        wait += waited;
+    let waits: Vec<(f64, f64)> = calm
+        .iter()
+        .map(|row| {
+            let utilisation = row.done / most;
+            (erlang_c(units, utilisation) / (most - row.done), constant_share(units, utilisation))
+        })
+        .collect();
+    // What there is of it whatever κ is, and what goes with κ.
+    let of_random = |(wait, g): (f64, f64)| ((g - 1.0) * wait, (2.0 - g) * wait);
+    let of_regular = |(wait, g): (f64, f64)| (0.0, g * wait);
+    let split = |of: fn((f64, f64)) -> (f64, f64)| waits.iter().map(|wait| of(*wait)).collect::<Vec<_>>();
+    let is_one = calm.len() == 1;
+    let above = fitted(calm, &split(of_random), is_one.then_some(irregular), (0.5, IRREGULAR_MAX), irregular);
+    if above.1 > 0.5 {
+        return above.0;
     }
-    let determinant = ones * waits - one_wait * one_wait;
-    let fitted = (ones * wait - one_wait * one) / determinant;
-    let irregular = match calm {
-        [_] => irregular,
-        _ if fitted.is_finite() => fitted.clamp(0.0, IRREGULAR_MAX),
-        _ => irregular,
+    fitted(calm, &split(of_regular), is_one.then_some(irregular), (0.0, 0.5), irregular).0
+}
+
+/// S and κ of R = S + a + κ·b, for (a, b) of each row; κ as given, or fitted within bounds, or `otherwise` where nothing tells it.
+fn fitted(
+    calm: &[Row],
+    waits: &[(f64, f64)],
+    given: Option<f64>,
+    (low, high): (f64, f64),
+    otherwise: f64,
+) -> (f64, f64) {
+    // Sums of weights, waits and what is left of response times, all divided by the response time.
+    let [mut ones, mut squares, mut one_wait, mut one, mut wait] = [0.0; 5];
+    for (row, (fixed, varied)) in calm.iter().zip(waits) {
+        let weight = 1.0 / row.mean_s;
+        let (varied, left) = (weight * varied, 1.0 - weight * fixed);
+        ones += weight * weight;
+        squares += varied * varied;
+        one_wait += weight * varied;
+        one += weight * left;
+        wait += varied * left;
+    }
+    let determinant = ones * squares - one_wait * one_wait;
+    let found = (ones * wait - one_wait * one) / determinant;
+    let irregular = match given {
+        Some(given) => given.clamp(low, high),
+        None if found.is_finite() => found.clamp(low, high),
+        None => otherwise.clamp(low, high),
     };
-    (one - irregular * one_wait) / ones
+    ((one - irregular * one_wait) / ones, irregular)
+}
+
+/// By how much more than half of what it is with random service the wait is where all operations take as long: 1 for one unit and
+/// for busy ones, 2c/(c + 1) where hardly any two meet (Cosmetatos 1976, refined by Kimura 1991). Worked value: for 2 units at 0.5
+/// 1.0543; their balance equations give 1.0586.
+fn constant_share(units: f64, utilisation: f64) -> f64 {
+    let units = units.clamp(1.0, UNITS_MAX);
+    let rare = (units - 1.0) / (units + 1.0);
+    let busy = (units - 1.0) * ((4.0 + 5.0 * units).sqrt() - 2.0) / (16.0 * units);
+    let idle = (1.0 - utilisation).max(0.0) / utilisation;
+    if rare <= 0.0 || !idle.is_finite() || idle <= 0.0 {
+        return 1.0;
+    }
+    1.0 + busy * idle * -(-rare / (busy * idle)).exp_m1()
 }
 
 /// Probability that an arrival finds all of so many units busy at a utilisation below 1 (Erlang's C by the recursion of his

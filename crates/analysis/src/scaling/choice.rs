@@ -9,6 +9,8 @@ use crate::statistics::{f_beyond, runs_p, t_quantile};
 /// Residual that a law may leave, as a share: beyond it the curve is not this law. A tenth is what someone who
 /// sizes a system by the law would still accept.
 const ERROR_MAX: f64 = 0.10;
+/// Share of what each load brings at first that it still brings at the last one of a law that is a straight line.
+const STRAIGHT_SHARE: f64 = 0.999;
 /// What a law may leave at a load, as a share, however much it looks like noise, unless measuring that load again and again
 /// scattered as much: a quarter is no answer.
 const NOISE_MAX: f64 = 0.25;
@@ -306,9 +308,14 @@ fn leaves_freedom(fit: &Fit, loads: &[curve::Load]) -> bool {
 fn explains(fit: &Fit, points: &[Point], weighting: Weighting, loads: &[curve::Load]) -> bool {
     let largest = points.iter().map(|p| p.x).fold(0.0, f64::max);
     let error = |p: &Point| (fit.law.throughput(p.n) - p.x).abs();
-    let worst = match (weighting, fit.law) {
-        (Weighting::Relative, _) | (_, Law::Linear { .. }) => fit.max_relative_error,
-        (Weighting::Equal, _) => {
+    // Another one that does not bend within the loads is that line as well.
+    let per_load = |load: &curve::Load| fit.law.throughput(load.n) / load.n;
+    let is_straight = |first, last| per_load(last) >= STRAIGHT_SHARE * per_load(first);
+    let is_line = loads.first().zip(loads.last()).is_some_and(|(first, last)| is_straight(first, last));
+    let worst = match weighting {
+        Weighting::Relative => fit.max_relative_error,
+        Weighting::Equal if is_line => fit.max_relative_error,
+        Weighting::Equal => {
             points.iter().map(|p| error(p) / largest).fold(0.0, f64::max).min(fit.max_relative_error)
         }
     };

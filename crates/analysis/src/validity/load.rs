@@ -182,15 +182,27 @@ fn little(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: 
     let mean_ns = measured.service_ns() / count.max(1) as f64;
     let is_long = window.0 as f64 >= LITTLE_LATENCIES_MIN * mean_ns;
     if is_long || time <= window {
+        let (why, remedy) = if stream.engine.serialize_overlap {
+            (
+                "operations waited for others at the same place (`serialize_overlap`), which keeps slots empty",
+                "where that is not what is to be measured: a region of many more blocks than the queue is deep, or no \
+                 `serialize_overlap`",
+            )
+        } else {
+            (
+                "generator-limited",
+                "the generator did not keep the queue full: use more workers, larger batches, or an asynchronous engine",
+            )
+        };
         found.weighed(
             -ratio,
             "little.queue-not-full",
             Severity::Warn,
             format!(
-                "{place}generator-limited: throughput × service time is {ratio:.3} of the queue depth {depth}, below \
+                "{place}{why}: throughput × service time is {ratio:.3} of the queue depth {depth}, below \
                  {least:.2}; {held:.1} operations were in flight on average"
             ),
-            "the generator did not keep the queue full: use more workers, larger batches, or an asynchronous engine",
+            remedy,
         );
     }
 }

@@ -78,7 +78,11 @@ pub(super) fn check(
 fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &str, found: &mut Found) {
     let Pacing::Open { arrival, course, .. } = &stream.pacing else { return };
     let tally = &measured.tally;
-    let achieved = Iops::of(operations(tally), measured.window());
+    // One that failed was issued and took its time as well.
+    let failed: u64 = tally.kinds.iter().flat_map(|kind| &kind.errors).map(|(_, count)| count).sum();
+    let ended = operations(tally) + failed;
+    let achieved = Iops::of(ended, measured.window());
+    let of_which = if failed > 0 { format!(" ({failed} of {ended} failed)") } else { String::new() };
     // What came due, not the rate that was asked for: bursts and courses have more or less than their mean in a window.
     let due_within = due_within(stream, measured, intervals);
     let Iops(asked) = Iops::of(tally.arrivals, due_within);
@@ -131,7 +135,7 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
             "pacing.overloaded",
             Severity::Invalid,
             format!(
-                "{place}{achieved} of the {} operations per second that came due were achieved, and {backlog}{}",
+                "{place}{achieved} of the {} operations per second that came due were achieved{of_which}, and {backlog}{}",
                 Iops(asked),
                 left_waiting(measured),
             ),
@@ -139,10 +143,8 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
         );
         return;
     }
-    // What was dropped or failed is told elsewhere.
-    let failed: u64 = tally.kinds.iter().flat_map(|kind| &kind.errors).map(|(_, count)| count).sum();
-    let told = operations(tally) + failed + tally.arrivals_dropped;
-    let undone = tally.arrivals.saturating_sub(told);
+    // What was dropped is told elsewhere.
+    let undone = tally.arrivals.saturating_sub(ended + tally.arrivals_dropped);
     let drained = measured.window().since(due_within);
     let late = |part: Nanos| part.as_secs_f64() > measured.window().as_secs_f64() * (1.0 - RATE_SHARE_MIN);
     if is_short && (undone as f64 > tally.arrivals as f64 * (1.0 - RATE_SHARE_MIN) || late(drained)) {
@@ -155,7 +157,7 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
             "pacing.behind",
             Severity::Warn,
             format!(
-                "{place}{achieved} of the {} operations per second that came due were achieved; up to {backlog_max} \
+                "{place}{achieved} of the {} operations per second that came due were achieved{of_which}; up to {backlog_max} \
                  arrivals waited{}{drained}",
                 Iops(asked),
                 left_waiting(measured),

@@ -283,6 +283,21 @@ fn a_curve_that_bends_is_not_linear_so_far() {
     }
 }
 
+/// A line by another name is judged as the line: what grows by more than the load is neither.
+#[test]
+fn a_usl_without_contention_is_judged_as_the_line_that_it_is() {
+    let of = |power: f64| {
+        let loads: Vec<f64> = (0..8).map(|k| 2_f64.powi(k)).collect();
+        let points: Vec<Point> = loads.iter().map(|&n| Point { n, x: 100.0 * n.powf(power) }).collect();
+        answers(&points, None, Weighting::Equal, &[], 1)
+    };
+    assert_eq!(chosen(&of(1.01)), Some("linear"));
+    for power in [1.1, 1.2, 1.3, 1.5] {
+        let found = of(power);
+        assert_eq!(chosen(&found), None, "{power}: {found:#?}");
+    }
+}
+
 /// Laws pass through points that are all alike, and none is told by them.
 #[test]
 fn laws_of_a_constant_are_not_determined() {

@@ -303,6 +303,17 @@ fn a_queue_that_is_to_run_down_is_judged_by_what_it_keeps() {
     check(&of(0.2, fathom_schema::Quota::AtMost(8)), &[not_full]);
 }
 
+/// Slots that an option keeps empty are no fault of the generator.
+#[test]
+fn operations_that_wait_for_overlapping_ones_are_told_as_such() {
+    let mut record = record(&[StreamShape { fullness: 0.2, queue_depth: 32, ..base() }]);
+    record.steps[0].started.step.streams[0].engine.serialize_overlap = true;
+    let found = findings(&record);
+    let one = found.iter().find(|one| one.id == "little.queue-not-full").expect("most slots were empty");
+    assert!(one.evidence.contains("serialize_overlap"), "{one:?}");
+    assert!(!one.evidence.contains("generator-limited") && !one.remedy.contains("generator"), "{one:?}");
+}
+
 /// What a burst shortly before the end leaves waiting is no overload where less came in all than the device does.
 #[test]
 fn bursts_cut_at_any_moment_are_no_overload() {
