@@ -7,6 +7,7 @@ mod changes;
 mod frequent;
 mod stalls;
 mod stretches;
+mod usual;
 
 use super::{Found, StepView};
 use crate::load::LoadPoint;
@@ -70,6 +71,10 @@ struct Second {
     written_before: f64,
     /// Longest time that an operation took from its submission, seconds.
     slowest_s: f64,
+    /// What nine of ten operations took at least, seconds.
+    quick_s: f64,
+    /// Operations in flight, in the mean.
+    in_flight: f64,
 }
 
 /// Checks of one step.
