@@ -29,8 +29,9 @@ const HIT_PARTS: usize = 3;
 const WHOLE_SHARE: f64 = 0.9;
 /// Fewest slots: with four, random counts are multiples in every fourth interval, and in nine of ten with 3 in 100,000.
 const SLOTS_MIN: u64 = 4;
-/// Most of the slots' time that they may take: of more, as many come in each interval for that reason alone.
-const TIME_SHARE_MAX: f64 = 0.75;
+/// Most of the slots' time that they may take: of more, as many come in each interval for that reason alone. Stalls of 900 ms
+/// in each second take 0.9.
+const TIME_SHARE_MAX: f64 = 0.92;
 /// Least part of the mean of all workers that each has to have of them: what is slow for one worker is that one's target.
 const WORKER_SHARE_MIN: f64 = 0.5;
 

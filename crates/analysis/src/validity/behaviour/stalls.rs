@@ -220,7 +220,7 @@ fn single(
     is_closed: bool,
     chance: &dyn Fn(usize, usize) -> f64,
 ) -> Vec<Stall> {
-    let Usual { iops: usual, slowest_s: usually_slowest, .. } = *usual;
+    let Usual { iops: usual, slowest_s: usually_slowest, stops, .. } = *usual;
     let lost = |second: &Second| (1.0 - second.iops / usual).max(0.0) * second.length;
     let is_low = |second: &Second| lost(second) >= LOST_MIN * second.length;
     let mut stalls = Vec::new();
@@ -243,6 +243,9 @@ fn single(
                 let is_made_up_for = !is_closed && slowest_s > lost_s && slowest_s <= reaches;
                 let (began_s, length_s) = if is_made_up_for {
                     (began_s(&seconds[from], usual), slowest_s)
+                } else if stops && slowest_s > lost_s && slowest_s <= reaches {
+                    // Those beside it may all be parts, which makes less of what is usual, and of what is lost.
+                    (seconds[from].start.as_secs_f64(), slowest_s)
                 } else {
                     (seconds[from].start.as_secs_f64(), lost_s)
                 };

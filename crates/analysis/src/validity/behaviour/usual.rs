@@ -26,7 +26,7 @@ pub(super) struct Usual {
 }
 
 impl Usual {
-    pub fn of(seconds: &[Second]) -> Self {
+    pub(super) fn of(seconds: &[Second]) -> Self {
         let of = |part: &[&Second], figure: fn(&Second) -> f64| {
             median(&part.iter().map(|second| figure(second)).collect::<Vec<_>>())
         };
@@ -45,7 +45,7 @@ impl Usual {
     }
 
     /// Whether nothing was done in an interval.
-    pub fn is_stopped(&self, second: &Second) -> bool {
+    pub(super) fn is_stopped(&self, second: &Second) -> bool {
         second.iops < STOPPED_SHARE * self.iops
     }
 }
