@@ -46,7 +46,7 @@ const WAVE_PARTS: usize = 8;
 /// for it to come back; and the fewest values of a part, whose noise makes a range as well.
 const END_PARTS: usize = 16;
 const END_VALUES_MIN: usize = 3;
-const END_SHARE_MAX: f64 = 0.5;
+const END_SHARE_MAX: f64 = 0.6;
 
 /// A smooth course that comes back, or goes up and down over and over.
 #[derive(Debug, Clone, Copy, PartialEq)]
