@@ -295,7 +295,15 @@ fn warm(seconds: &[Second], iops: &[f64], levels: &[Change]) -> usize {
         // What follows goes on as before: it is one slope.
         goes_on > 0.0 || drift.change.abs() < (before.mean - after.mean).abs() / 2.0
     });
-    if lasts || !is_settled || !matters(iops, warm.length) || !outlasts(seconds, &iops[..warm.length], rest) {
+    // What begins where it ends has dipped meanwhile.
+    let begins_off = (Sample::of(&iops[..LASTING_MIN]).mean - after.mean).abs()
+        >= BRIEF_LEFT * (before.mean - after.mean).abs();
+    if lasts
+        || !begins_off
+        || !is_settled
+        || !matters(iops, warm.length)
+        || !outlasts(seconds, &iops[..warm.length], rest)
+    {
         return 0;
     }
     // MSER-5 counts in fives. A change at once is known to the value.
