@@ -158,6 +158,8 @@ fn a_stall_across_the_end_of_the_ramp_is_no_warm_up() {
     }
 }
 
+type Course = dyn Fn(f64) -> f64;
+
 /// A smooth dip is one wherever it lies, and no fall or rise; what goes somewhere is none, however noisy.
 #[test]
 fn a_smooth_dip_is_a_wave_wherever_it_lies() {
@@ -185,7 +187,6 @@ fn a_smooth_dip_is_a_wave_wherever_it_lies() {
             }
         }
     }
-    type Course = dyn Fn(f64) -> f64;
     let courses: [(&str, &Course); 4] = [
         ("a line", &|at| 1.0 - 0.2 * at / 120.0),
         ("a steep line", &|at| 1.0 - 0.7 * at / 120.0),
