@@ -42,6 +42,11 @@ const WAVE_VALUES_MAX: usize = 2048;
 /// Shortest period of a wave, in these values, and the part of it that is one figure of its height.
 const WAVE_PERIOD_MIN: usize = 20;
 const WAVE_PARTS: usize = 8;
+/// Parts of a series whose first and last are its ends, and the most that these may differ by, as a share of the range of all parts,
+/// for it to come back; and the fewest values of a part, whose noise makes a range as well.
+const END_PARTS: usize = 16;
+const END_VALUES_MIN: usize = 3;
+const END_SHARE_MAX: f64 = 0.6;
 
 /// A smooth course that comes back, or goes up and down over and over.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -50,6 +55,8 @@ pub struct Wave {
     pub low: f64,
     /// The same.
     pub high: f64,
+    /// Whether it ends about where it began, and a straight line tells it worse.
+    pub comes_back: bool,
 }
 
 /// How a series goes.
@@ -96,20 +103,32 @@ pub fn wave(values: &[f64]) -> Option<Wave> {
     let (series, count) = (Series::of(&means), means.len());
     let cost = CURVE_COSTS * (CHANGE_COST + CHANGE_COST_PER_LN * (count as f64).ln());
     // From half of a wave in all of the series on.
-    let gain = |halves: usize| {
+    let deviance = |halves: usize| {
         let account = series.account(0, count, |place| {
             let angle = std::f64::consts::PI * halves as f64 * (place as f64 + 0.5) / count as f64;
             SVector::from([1.0, angle.cos(), angle.sin(), 0.0])
         });
-        series.deviance(&account.of_first(1)) - series.deviance(&account.of_first(TERMS_OF_LEVELS))
+        series.deviance(&account.of_first(TERMS_OF_LEVELS))
     };
-    let best = (1..=2 * count / WAVE_PERIOD_MIN).map(|halves| (halves, gain(halves)));
-    let (halves, _) = best.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, gain)| *gain > cost)?;
-    let parts = super::dependence::subsession_means(&means, (2 * count / halves / WAVE_PARTS).max(1));
-    let (low, high) = parts
+    let curve = (count > 0).then(|| series.curve(0, count))?;
+    let level = series.deviance(&curve.of_first(1));
+    let best = (1..=2 * count / WAVE_PERIOD_MIN).map(|halves| (halves, deviance(halves)));
+    let (halves, best) =
+        best.min_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, deviance)| level - deviance > cost)?;
+    let in_parts = |length: usize| super::dependence::subsession_means(&means, length.max(1));
+    let (low, high) = range(&in_parts(2 * count / halves / WAVE_PARTS));
+    let ends = in_parts((count / END_PARTS).max(END_VALUES_MIN));
+    let (lowest, highest) = range(&ends);
+    let apart = (ends.last()? - ends.first()?).abs();
+    let comes_back = apart < END_SHARE_MAX * (highest - lowest) && best < series.deviance(&curve.of_first(2));
+    Some(Wave { low, high, comes_back })
+}
+
+/// The least and the greatest of values.
+fn range(values: &[f64]) -> (f64, f64) {
+    values
         .iter()
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), part| (low.min(*part), high.max(*part)));
-    Some(Wave { low, high })
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(*value), high.max(*value)))
 }
 
 /// The upper one of two in the middle; 0 of none.
@@ -129,6 +148,8 @@ struct Series<'a> {
     squares: [f64; 3],
     /// Smallest variance that is no rounding.
     least: f64,
+    /// The least and the greatest of the values.
+    range: (f64, f64),
     /// The median of the values, and how far they lie from it, as a standard deviation: the median of that, too.
     usual: f64,
     deviation: f64,
@@ -154,9 +175,7 @@ impl<'a> Series<'a> {
             sum
         }));
         let squares = squares(values, middle);
-        let (low, high) = values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
-            (low.min(*value), high.max(*value))
-        });
+        let (low, high) = range(values);
         let usual = median(values.to_vec());
         let deviation = OF_NORMAL * median(values.iter().map(|value| (value - usual).abs()).collect());
         Self {
@@ -166,6 +185,7 @@ impl<'a> Series<'a> {
             squares,
             usual,
             deviation,
+            range: (low, high),
             least: ((high - low) * ROUNDING).powi(2).max(f64::MIN_POSITIVE),
         }
     }
@@ -336,7 +356,11 @@ impl<'a> Series<'a> {
     /// The changes at cuts whose share is not below `least`; where one is, the levels beside it are one.
     fn large(&self, mut cuts: Vec<usize>, least: f64) -> Vec<Change> {
         loop {
-            let mean = |from: usize, to: usize| self.middle + self.sum(from, to) / (to - from) as f64;
+            // Rounding puts no level beyond all of its values.
+            let (low, high) = self.range;
+            let mean = |from: usize, to: usize| {
+                (self.middle + self.sum(from, to) / (to - from) as f64).clamp(low, high)
+            };
             let changes: Vec<Change> = (0..cuts.len())
                 .map(|at| {
                     let (from, cut, to) = neighbours(&cuts, at, self.values.len());

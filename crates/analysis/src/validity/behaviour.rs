@@ -7,6 +7,7 @@ mod changes;
 mod frequent;
 mod stalls;
 mod stretches;
+mod usual;
 
 use super::{Found, StepView};
 use crate::load::LoadPoint;
@@ -35,6 +36,8 @@ const RISE_PART: usize = 4;
 const FALL_PART: usize = 10;
 /// What a warm-up has to make of the mean over all, as a share: the first second of a minute is hardly ever like the others.
 const EFFECT_MIN: f64 = 0.01;
+/// Share of what the first intervals are off the rest that is left without the first few, where those are all of a warm-up.
+const BRIEF_LEFT: f64 = 0.5;
 /// Difference of two levels that matters, as a share.
 const LEVEL_MIN: f64 = 0.10;
 /// Fewest intervals of a level, and the part of a step that it has to last.
@@ -70,6 +73,10 @@ struct Second {
     written_before: f64,
     /// Longest time that an operation took from its submission, seconds.
     slowest_s: f64,
+    /// What nine of ten operations took at least, seconds.
+    quick_s: f64,
+    /// Operations in flight, in the mean.
+    in_flight: f64,
 }
 
 /// Checks of one step.
@@ -109,7 +116,10 @@ fn check_course(stretch: &Stretch, view: &StepView<'_>, found: &mut Found) {
         // A curve that tells the series better than noise with memory does goes somewhere, be it no straight line.
         let is_curve = is_smooth && warm == 0;
         let middle = usize::midpoint(warm, iops.len());
+        let wave = wave(&iops[warm..]);
+        let comes_back = wave.is_some_and(|wave| wave.comes_back);
         let drift = trend(&iops[warm..])
+            .filter(|_| !comes_back)
             .filter(|drift| is_curve || is_certain(drift))
             .filter(|_| !is_by_load(seconds, warm, middle, seconds.len()));
         if let Some(drift) = drift.filter(|drift| (drift.change / drift.mean).abs() >= DRIFT_MIN) {
@@ -128,7 +138,7 @@ fn check_course(stretch: &Stretch, view: &StepView<'_>, found: &mut Found) {
                 format!("{}throughput {word} by {:.0} % {over}", view.place(), share.abs() * 100.0),
                 "it has no steady state yet: measure for longer, or start after it has settled",
             );
-        } else if !tell_wave(&iops[warm..], view, found) {
+        } else if !tell_wave(wave, &iops[warm..], view, found) {
             memory(&iops[warm..], view, found);
         }
     }
@@ -167,9 +177,9 @@ fn is_by_load(seconds: &[Second], from: usize, middle: usize, to: usize) -> bool
 }
 
 /// Tells a smooth course that comes back, of which a straight line knows nothing. Whether there is one.
-fn tell_wave(iops: &[f64], view: &StepView<'_>, found: &mut Found) -> bool {
+fn tell_wave(wave: Option<Wave>, iops: &[f64], view: &StepView<'_>, found: &mut Found) -> bool {
     let mean = Sample::of(iops).mean;
-    let Some(Wave { low, high }) = wave(iops).filter(|wave| wave.high - wave.low >= LEVEL_MIN * mean) else {
+    let Some(Wave { low, high, .. }) = wave.filter(|wave| wave.high - wave.low >= LEVEL_MIN * mean) else {
         return false;
     };
     found.weighed(
@@ -266,6 +276,12 @@ fn warm(seconds: &[Second], iops: &[f64], levels: &[Change]) -> usize {
     }
     let Some(warm) = warm_up(iops).filter(|warm| warm.is_found && warm.length > 0) else { return 0 };
     let (before, after) = (Sample::of(&iops[..warm.length]), Sample::of(&iops[warm.length..]));
+    // What comes again later is a level among others.
+    if levels.first().is_some_and(|first| first.at <= warm.length + LASTING_MIN)
+        && changes::comes_again(levels)
+    {
+        return 0;
+    }
     // A change at once after a long time ends no warm-up: what came before it lasted. Of what rises, where it is the end.
     let lasts = levels.first().is_some_and(|first| {
         let falls = first.after < first.before;
@@ -279,7 +295,15 @@ fn warm(seconds: &[Second], iops: &[f64], levels: &[Change]) -> usize {
         // What follows goes on as before: it is one slope.
         goes_on > 0.0 || drift.change.abs() < (before.mean - after.mean).abs() / 2.0
     });
-    if lasts || !is_settled || !matters(iops, warm.length) || !outlasts(seconds, &iops[..warm.length], rest) {
+    // What begins where it ends has dipped meanwhile.
+    let begins_off = (Sample::of(&iops[..LASTING_MIN]).mean - after.mean).abs()
+        >= BRIEF_LEFT * (before.mean - after.mean).abs();
+    if lasts
+        || !begins_off
+        || !is_settled
+        || !matters(iops, warm.length)
+        || !outlasts(seconds, &iops[..warm.length], rest)
+    {
         return 0;
     }
     // MSER-5 counts in fives. A change at once is known to the value.
@@ -287,7 +311,20 @@ fn warm(seconds: &[Second], iops: &[f64], levels: &[Change]) -> usize {
         .first()
         .map(|first| first.at)
         .filter(|&at| at <= warm.length && warm.length < at + 2 * LASTING_MIN);
-    sharp.unwrap_or(warm.length)
+    if let Some(length) = sharp {
+        return length;
+    }
+    // A single interval may be so far off that all five are, or as many fives as noise makes of it.
+    let rest_mean = Sample::of(rest).mean;
+    let off = |from: usize| (Sample::of(&iops[from..warm.length]).mean - rest_mean).abs();
+    let is_brief = |&length: &usize| {
+        off(length) < BRIEF_LEFT * off(0) && !outlasts(seconds, &iops[length..warm.length], rest)
+    };
+    match (1..LASTING_MIN).find(is_brief) {
+        Some(length) if matters(iops, length) => length,
+        Some(_) => 0,
+        None => warm.length,
+    }
 }
 
 /// The length of a first level that is left early and for good, where there is one: briefly above the others, or below them.

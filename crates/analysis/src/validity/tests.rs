@@ -6,6 +6,7 @@ mod frequent;
 mod host;
 mod levels;
 mod queues;
+mod stops;
 mod timeline;
 mod warmup;
 

@@ -16,6 +16,8 @@ const UNDONE_MIN: f64 = 0.5;
 const TO_AND_FRO_MIN: usize = 3;
 /// How far a level may lie from the mean of the upper or the lower ones to be one of two, as a share of what lies between.
 const NEAR_SHARE: f64 = 0.25;
+/// Share of a level below which another one is none: nothing is done, or hardly anything.
+const NOTHING_SHARE: f64 = 0.01;
 
 /// Tells changes of level, of which there is at least one.
 pub(super) fn tell(changes: &[Change], seconds: &[Second], view: &StepView<'_>, found: &mut Found) {
@@ -23,6 +25,9 @@ pub(super) fn tell(changes: &[Change], seconds: &[Second], view: &StepView<'_>, 
     let time = |change: &Change| format!("{:.0} s", seconds[change.at].start.as_secs_f64());
     let told = |change: &Change| {
         let (before, after) = (Iops(change.before), Iops(change.after));
+        if change.after <= NOTHING_SHARE * change.before {
+            return format!("at {} throughput stopped, from {before} to {after} IOPS", time(change));
+        }
         format!("at {} throughput went from {before} to {after} IOPS", time(change))
     };
     let more = |told: usize| match changes.len() - told {
@@ -50,10 +55,15 @@ pub(super) fn tell(changes: &[Change], seconds: &[Second], view: &StepView<'_>, 
     }
     let returns = if let Some((low, high)) = two_levels(changes) {
         let (first, last) = (time(&changes[0]), time(&changes[changes.len() - 1]));
-        let (low, high, count) = (Iops(low), Iops(high), changes.len());
-        Some(format!(
-            "throughput goes to and fro between {low} and {high} IOPS: {count} changes from {first} to {last}"
-        ))
+        let (course, count) = (
+            if low <= NOTHING_SHARE * high {
+                format!("throughput stops and comes back to {} IOPS over and over", Iops(high))
+            } else {
+                format!("throughput goes to and fro between {} and {} IOPS", Iops(low), Iops(high))
+            },
+            changes.len(),
+        );
+        Some(format!("{course}: {count} changes from {first} to {last}"))
     } else {
         first_undone(changes).map(|(change, back)| {
             let (level, when) = (Iops(back.after), time(back));
@@ -84,6 +94,13 @@ pub(super) fn tell(changes: &[Change], seconds: &[Second], view: &StepView<'_>, 
 /// Whether a change is undone once this level is reached.
 pub(super) fn is_undone(change: &Change, level: f64) -> bool {
     (level - change.after) / (change.before - change.after) >= UNDONE_MIN
+}
+
+/// Whether the level before the first change is one of those that follow later: it comes and goes, and is no start.
+pub(super) fn comes_again(changes: &[Change]) -> bool {
+    let Some((first, later)) = changes.split_first() else { return false };
+    let is_same = |level: f64| (level - first.before).abs() <= LEVEL_MIN * level.max(first.before);
+    later.iter().any(|change| is_same(change.after))
 }
 
 /// The first change that is undone, with the one that does so.

@@ -29,22 +29,23 @@ const HIT_PARTS: usize = 3;
 const WHOLE_SHARE: f64 = 0.9;
 /// Fewest slots: with four, random counts are multiples in every fourth interval, and in nine of ten with 3 in 100,000.
 const SLOTS_MIN: u64 = 4;
-/// Most of the slots' time that they may take: of more, as many come in each interval for that reason alone.
-const TIME_SHARE_MAX: f64 = 0.75;
+/// Most of the slots' time that they may take: of more, as many come in each interval for that reason alone. Stalls of 900 ms
+/// in each second take 0.9.
+const TIME_SHARE_MAX: f64 = 0.92;
 /// Least part of the mean of all workers that each has to have of them: what is slow for one worker is that one's target.
 const WORKER_SHARE_MIN: f64 = 0.5;
 
-/// Tells frequent stalls.
-pub(super) fn check(seconds: &[Second], view: &StepView<'_>, found: &mut Found) {
+/// Tells frequent stalls. Whether there are some.
+pub(super) fn check(seconds: &[Second], view: &StepView<'_>, found: &mut Found) -> bool {
     let step = &view.step.started.step;
     let mut streams = step.streams.iter().enumerate().filter(|(_, stream)| stream.engine.kind.adds_up());
-    let (Some((index, stream)), None) = (streams.next(), streams.next()) else { return };
+    let (Some((index, stream)), None) = (streams.next(), streams.next()) else { return false };
     let slots = u64::from(stream.queue_depth) * stream.workers.len() as u64;
     let is_closed = matches!(stream.pacing, Pacing::Closed { think: Think::None });
-    let (Some(first), Some(last)) = (seconds.first(), seconds.last()) else { return };
+    let (Some(first), Some(last)) = (seconds.first(), seconds.last()) else { return false };
     // Where the depth is searched for, it is not known how many are in flight.
     if !is_closed || slots < SLOTS_MIN || stream.depth_search.is_some() {
-        return;
+        return false;
     }
     let is_meant = |interval: &&Interval| {
         let is_within = interval.start >= first.start && interval.end <= last.end;
@@ -57,16 +58,16 @@ pub(super) fn check(seconds: &[Second], view: &StepView<'_>, found: &mut Found) 
     let of_kinds = view.measured.get(index).map_or(&[][..], |measured| &measured.tally.kinds);
     // What flushes takes another time for that reason alone.
     if of_kinds.iter().any(|kind| !moves(kind.kind)) {
-        return;
+        return false;
     }
     let mut whole = SparseHistogram::default();
     latencies.iter().for_each(|(_, one)| merge_sparse(&mut whole, one));
-    let Some(slow) = Slow::of(&whole) else { return };
+    let Some(slow) = Slow::of(&whole) else { return false };
     let length_s = last.end.since(first.start).as_secs_f64();
     if slow.time_s > TIME_SHARE_MAX * slots as f64 * length_s
         || !is_of_all_workers(&slow, stream, index, view)
     {
-        return;
+        return false;
     }
     let hit: Vec<(Nanos, u64)> = latencies
         .iter()
@@ -77,11 +78,11 @@ pub(super) fn check(seconds: &[Second], view: &StepView<'_>, found: &mut Found) 
     if hit.len() < HIT_MIN.max(latencies.len() / HIT_PARTS)
         || (of_all as f64) < WHOLE_SHARE * hit.len() as f64
     {
-        return;
+        return false;
     }
     let count = slow.count as f64 / slots as f64;
     // They may begin late and end early: from the first to the interval that has the last, without those in it.
-    let [(first, _), .., (last, in_last)] = hit.as_slice() else { return };
+    let [(first, _), .., (last, in_last)] = hit.as_slice() else { return false };
     let between = count - *in_last as f64 / slots as f64;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time within a step")]
     let period = Nanos((last.since(*first).as_secs_f64() / between * 1e9) as u64).approximate();
@@ -100,6 +101,7 @@ pub(super) fn check(seconds: &[Second], view: &StepView<'_>, found: &mut Found) 
         ),
         "something comes regularly: a flush, a trim, a checkpoint, garbage collection; percentiles show what it costs",
     );
+    true
 }
 
 /// Operations beyond a gap that no tail has.

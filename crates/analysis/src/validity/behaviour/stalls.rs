@@ -5,10 +5,11 @@
 //! may each be too brief to be told alone: their spacing tells them, and what they cost together. Those that leave no interval
 //! usual are looked for last, in `frequent`.
 
+use super::usual::Usual;
 use super::{Second, StepView, frequent, median};
 use crate::statistics::{Rhythm, poisson_at_most, rhythm};
 use crate::validity::Found;
-use fathom_schema::{Pacing, Severity, Think};
+use fathom_schema::{Pacing, Phase, Severity, Think};
 use fathom_units::Nanos;
 use std::ops::Range;
 
@@ -28,6 +29,8 @@ const WAITED_SHARE: f64 = 0.5;
 const COST_SHARE: f64 = 0.3;
 /// How many times as long as the slowest of an interval usually takes that operation has to have taken.
 const SLOWER_TIMES: f64 = 5.0;
+/// Operations in flight all through an interval for it to have been waited for, but for rounding of its ends.
+const IN_FLIGHT_MIN: f64 = 0.9;
 /// Chance that noise alone shows something like it anywhere in the stretch that is looked at.
 const CHANCE_MAX: f64 = 1e-4;
 
@@ -45,6 +48,8 @@ struct Stall {
     length_s: f64,
     /// The intervals that tell whether operations are missing.
     missing: Range<usize>,
+    /// Whether what waited through it is of the ramp, and no operation that counts.
+    is_of_ramp: bool,
 }
 
 impl Stall {
@@ -64,8 +69,8 @@ pub(super) fn check(mut seconds: Vec<Second>, view: &StepView<'_>, found: &mut F
         seconds.truncate(from);
         return check(seconds, view, found);
     }
-    let usual = median(&seconds.iter().map(|second| second.iops).collect::<Vec<_>>());
-    let dispersion = dispersion(&seconds, usual);
+    let of_all = Usual::of(&seconds);
+    let Usual { iops: usual, dispersion, stops, .. } = of_all;
     // How often noise shows so few operations at these places.
     let chance_in = |places: &mut dyn Iterator<Item = usize>| {
         let (mut expected, mut counted) = (0.0, 0.0);
@@ -77,17 +82,26 @@ pub(super) fn check(mut seconds: Vec<Second>, view: &StepView<'_>, found: &mut F
     };
     // The same between two places, anywhere in the stretch.
     let chance = |from: usize, to: usize| chance_in(&mut (from..to)) * seconds.len() as f64;
-    let regular = regular(&seconds, usual, view)
+    let series =
+        if stops { regular_stops(&seconds, &of_all, view) } else { regular(&seconds, &of_all, view) };
+    let regular = series
         .and_then(|series| {
             let is_lost = chance_in(&mut series.places()) <= CHANCE_MAX;
-            tell(&series, is_lost, &seconds, view, found).then_some(series)
+            tell(&series, is_lost, &of_all, view, found).then_some(series)
         })
         .map(|series| series.stalls)
         .unwrap_or_default();
+    // Of many that leave no interval as it were without them, their latencies say more than each of them.
+    if stops && regular.is_empty() && frequent::check(&seconds, view, found) {
+        return seconds;
+    }
     let is_apart =
         |stall: &Stall| regular.iter().all(|other| stall.to <= other.reach().start || stall.from >= other.to);
-    let all: Vec<Stall> =
-        single(&seconds, usual, is_closed(view), &chance).into_iter().filter(is_apart).collect();
+    let of_ramp = since_the_ramp(&seconds, &of_all, &chance, view);
+    let later = single(&seconds, &of_all, is_closed(view), &chance);
+    let begins_later = |stall: &Stall| of_ramp.as_ref().is_none_or(|of_ramp| stall.from >= of_ramp.to);
+    let later: Vec<Stall> = later.into_iter().filter(|stall| begins_later(stall)).collect();
+    let all: Vec<Stall> = of_ramp.into_iter().chain(later).filter(is_apart).collect();
     if let Some(longest) = all.iter().max_by(|a, b| a.length_s.total_cmp(&b.length_s)) {
         for stall in &all {
             found.mark(view, instant(stall.began_s), format!("stall, {}", time(stall.length_s)));
@@ -96,26 +110,34 @@ pub(super) fn check(mut seconds: Vec<Second>, view: &StepView<'_>, found: &mut F
             1 => "once".to_owned(),
             count => format!("{count} times, at the longest"),
         };
+        let what = if longest.is_of_ramp {
+            "what was in flight had begun in the ramp".to_owned()
+        } else {
+            format!("an operation took {} then", time(longest.slowest_s))
+        };
         found.weighed(
             longest.length_s,
             "behaviour.stall",
             Severity::Warn,
             format!(
-                "{}throughput stopped {times} for about {}, at {} s: an operation took {} then",
+                "{}throughput stopped {times} for about {}, at {} s: {what}",
                 view.place(),
                 time(longest.length_s),
-                tenths(longest.began_s),
-                time(longest.slowest_s)
+                tenths(longest.began_s)
             ),
             "look at what happened then (the kernel's log, the device's, other hosts); means hide it, the largest latency does not",
         );
     }
-    if regular.is_empty() && all.is_empty() {
+    if regular.is_empty() && all.is_empty() && !stops {
         frequent::check(&seconds, view, found);
     }
     let mut is_left = vec![true; seconds.len()];
     all.iter().for_each(|stall| is_left[stall.from..stall.to].fill(false));
-    regular.iter().for_each(|stall| is_left[stall.reach()].fill(false));
+    for stall in &regular {
+        // Where stops are most of it, parts of intervals beside them come in a rhythm of their own.
+        let to = if stops { (stall.to + 1).min(seconds.len()) } else { stall.to };
+        is_left[stall.reach().start..to].fill(false);
+    }
     seconds.into_iter().zip(is_left).filter_map(|(second, is_left)| is_left.then_some(second)).collect()
 }
 
@@ -126,17 +148,15 @@ fn stalled_to_the_end(seconds: &[Second]) -> Option<usize> {
     let from = seconds.iter().rposition(|second| second.iops >= STALL_SHARE * highest)? + 1;
     let (before, stalled) = seconds.split_at(from);
     let lasted_s: f64 = stalled.iter().map(|second| second.length).sum();
-    let usually_slowest = median(&before.iter().map(|second| second.slowest_s).collect::<Vec<_>>());
+    let Usual { iops: usual, slowest_s: usually_slowest, dispersion, .. } = Usual::of(before);
     let slowest_s = stalled.last()?.slowest_s;
     let is_long =
         usually_slowest > 0.0 && slowest_s > lasted_s && slowest_s >= SLOWER_TIMES * usually_slowest;
     // What waits for the last operation is no time of the load.
-    let usual = median(&before.iter().map(|second| second.iops).collect::<Vec<_>>());
     let length = median(&before.iter().map(|second| second.length).collect::<Vec<_>>());
     let time = |second: &Second| second.length.min(length);
     let expected: f64 = stalled.iter().map(|second| usual * time(second)).sum();
     let counted: f64 = stalled.iter().map(|second| second.iops * time(second)).sum();
-    let dispersion = if before.len() > 1 { dispersion(before, usual) } else { 1.0 };
     let chance =
         || poisson_at_most((counted / dispersion).ceil(), expected / dispersion) * seconds.len() as f64;
     (is_long && usual > 0.0 && chance() <= CHANCE_MAX).then_some(from)
@@ -144,7 +164,7 @@ fn stalled_to_the_end(seconds: &[Second]) -> Option<usize> {
 
 fn tell_of_the_end(seconds: &[Second], from: usize, view: &StepView<'_>, found: &mut Found) {
     let (before, stalled) = seconds.split_at(from);
-    let usual = median(&before.iter().map(|second| second.iops).collect::<Vec<_>>());
+    let usual = Usual::of(before).iops;
     // It may have begun within the last interval that had something.
     let part = |second: &Second| (1.0 - second.iops / usual).max(0.0) * second.length;
     let lost_s: f64 = before.last().map_or(0.0, part) + stalled.iter().map(part).sum::<f64>();
@@ -193,28 +213,14 @@ fn began_s(first: &Second, usual: f64) -> f64 {
     first.start.as_secs_f64() + first.length * (first.iops / usual).clamp(0.0, 1.0)
 }
 
-/// How many times as much as random counts the counts scatter, at least 1: by what neighbours differ by, which a few stalls do
-/// not move. It is the smaller of two estimates, since small counts make lumps of both: by the median (0.6745·√2 standard
-/// deviations of normal values), and by the mean square of the least three quarters (0.3685·2 variances).
-fn dispersion(seconds: &[Second], usual: f64) -> f64 {
-    let mut steps: Vec<f64> = seconds.windows(2).map(|pair| (pair[1].iops - pair[0].iops).abs()).collect();
-    steps.sort_by(f64::total_cmp);
-    let least = &steps[..steps.len() * 3 / 4];
-    let by_median = median(&steps).powi(2) / (0.6745 * 0.6745 * 2.0);
-    let by_most = least.iter().map(|step| step * step).sum::<f64>() / least.len() as f64 / (0.3685 * 2.0);
-    let length = median(&seconds.iter().map(|second| second.length).collect::<Vec<_>>());
-    let factor = by_median.min(by_most) * length / usual;
-    if factor.is_finite() { factor.max(1.0) } else { 1.0 }
-}
-
 /// Single stalls, in order.
 fn single(
     seconds: &[Second],
-    usual: f64,
+    usual: &Usual,
     is_closed: bool,
     chance: &dyn Fn(usize, usize) -> f64,
 ) -> Vec<Stall> {
-    let usually_slowest = median(&seconds.iter().map(|second| second.slowest_s).collect::<Vec<_>>());
+    let Usual { iops: usual, slowest_s: usually_slowest, stops, .. } = *usual;
     let lost = |second: &Second| (1.0 - second.iops / usual).max(0.0) * second.length;
     let is_low = |second: &Second| lost(second) >= LOST_MIN * second.length;
     let mut stalls = Vec::new();
@@ -237,10 +243,22 @@ fn single(
                 let is_made_up_for = !is_closed && slowest_s > lost_s && slowest_s <= reaches;
                 let (began_s, length_s) = if is_made_up_for {
                     (began_s(&seconds[from], usual), slowest_s)
+                } else if stops && slowest_s > lost_s && slowest_s <= reaches {
+                    // Those beside it may all be parts, which makes less of what is usual, and of what is lost.
+                    (seconds[from].start.as_secs_f64(), slowest_s)
                 } else {
                     (seconds[from].start.as_secs_f64(), lost_s)
                 };
-                stalls.push(Stall { from, to, lost_s, slowest_s, began_s, length_s, missing: from..to });
+                stalls.push(Stall {
+                    from,
+                    to,
+                    lost_s,
+                    slowest_s,
+                    began_s,
+                    length_s,
+                    missing: from..to,
+                    is_of_ramp: false,
+                });
             }
         }
         from = to;
@@ -271,6 +289,17 @@ struct Series {
 }
 
 impl Series {
+    /// Those of some stalls that come regularly, each told by the cell of time in which it ends.
+    fn of(mut stalls: Vec<Stall>, cells: &[u64], length: f64) -> Option<Self> {
+        let Rhythm { period, members, chance: _ } = rhythm(cells)?;
+        let mut at = 0;
+        stalls.retain(|_| {
+            at += 1;
+            members.binary_search(&(at - 1)).is_ok()
+        });
+        Some(Self { stalls, period_s: period * length })
+    }
+
     /// The intervals that they may be in.
     fn places(&self) -> impl Iterator<Item = usize> {
         self.stalls.iter().flat_map(|stall| stall.missing.clone())
@@ -283,8 +312,8 @@ impl Series {
 }
 
 /// Moments at a regular spacing at which operations waited, or less than half of what is usual was completed.
-fn regular(seconds: &[Second], usual: f64, view: &StepView<'_>) -> Option<Series> {
-    let usually_slowest = median(&seconds.iter().map(|second| second.slowest_s).collect::<Vec<_>>());
+fn regular(seconds: &[Second], usual: &Usual, view: &StepView<'_>) -> Option<Series> {
+    let Usual { iops: usual, slowest_s: usually_slowest, .. } = *usual;
     // Where the load itself has gaps, fewer operations say nothing of the device.
     let counts_tell = is_closed(view);
     let is_marked = |second: &Second| {
@@ -307,7 +336,7 @@ fn regular(seconds: &[Second], usual: f64, view: &StepView<'_>) -> Option<Series
                 let lost_s = seconds[from.saturating_sub(1)..to].iter().map(lost).sum();
                 let (began_s, length_s) = (seconds[from].start.as_secs_f64(), lost_s);
                 let missing = from.saturating_sub(1)..to;
-                Stall { from, to, lost_s, slowest_s, began_s, length_s, missing }
+                Stall { from, to, lost_s, slowest_s, began_s, length_s, missing, is_of_ramp: false }
             } else {
                 made_up_for(seconds, from, to, usual, slowest_s)
             };
@@ -322,13 +351,91 @@ fn regular(seconds: &[Second], usual: f64, view: &StepView<'_>) -> Option<Series
         }
         from = to;
     }
-    let Rhythm { period, members, chance: _ } = rhythm(&cells)?;
-    let mut at = 0;
-    stalls.retain(|_| {
-        at += 1;
-        members.binary_search(&(at - 1)).is_ok()
-    });
-    Some(Series { stalls, period_s: period * length })
+    Series::of(stalls, &cells, length)
+}
+
+/// The same where nothing is done for most of the time, or nearly: intervals in which nothing was done and in which something was
+/// in flight all the time, whatever the others hold.
+fn regular_stops(seconds: &[Second], usual: &Usual, view: &StepView<'_>) -> Option<Series> {
+    let length = median(&seconds.iter().map(|second| second.length).collect::<Vec<_>>());
+    let (mut stalls, mut cells): (Vec<Stall>, Vec<u64>) = (Vec::new(), Vec::new());
+    let mut from = 0;
+    for group in seconds.chunk_by(|a, b| usual.is_stopped(a) == usual.is_stopped(b)) {
+        let to = from + group.len();
+        let stopped_s: f64 = group.iter().map(|second| second.length).sum();
+        // What waited through it was completed after it.
+        let waited = &seconds[from..(to + 1).min(seconds.len())];
+        let slowest_s = waited.iter().map(|second| second.slowest_s).fold(0.0, f64::max);
+        let is_felt = slowest_s >= WAITED_SHARE * stopped_s && slowest_s >= SLOWER_TIMES * usual.slowest_s;
+        if usual.is_stopped(&group[0]) && is_felt {
+            let lost = |second: &Second| (1.0 - second.iops / usual.iops) * second.length;
+            let lost_s = if is_closed(view) {
+                seconds[from.saturating_sub(1)..(to + 1).min(seconds.len())].iter().map(lost).sum::<f64>()
+            } else {
+                stopped_s
+            };
+            // It began and ended in an interval that has something, which what waited through it knows better.
+            let is_near = (slowest_s - stopped_s).abs() <= 2.0 * length;
+            let length_s = if is_near { slowest_s } else { lost_s.max(stopped_s) };
+            let started_s = group[0].start.as_secs_f64();
+            let began_s = match from.checked_sub(1) {
+                Some(before) => {
+                    (started_s - (length_s - stopped_s).max(0.0)).max(began_s(&seconds[before], usual.iops))
+                }
+                None => started_s,
+            };
+            stalls.push(Stall {
+                from,
+                to,
+                lost_s: lost_s.max(stopped_s),
+                slowest_s,
+                began_s: began_s.min(started_s),
+                length_s,
+                missing: from..to,
+                is_of_ramp: false,
+            });
+            let end = group[group.len() - 1].start.since(seconds[0].start).as_secs_f64();
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index")]
+            cells.push((end / length).round() as u64);
+        }
+        from = to;
+    }
+    Series::of(stalls, &cells, length)
+}
+
+/// A stall at the very start that began in the ramp: what was in flight through it counts nowhere, so that no operation tells
+/// how long it took, but in flight it was.
+fn since_the_ramp(
+    seconds: &[Second],
+    usual: &Usual,
+    chance: &dyn Fn(usize, usize) -> f64,
+    view: &StepView<'_>,
+) -> Option<Stall> {
+    let first = seconds.first()?;
+    let is_next = |end: Nanos| end.0.abs_diff(first.start.0) <= first.end.since(first.start).0 / 2;
+    let mut ramp = view.step.intervals.iter().filter(|interval| interval.phase == Phase::Ramp);
+    if !ramp.any(|interval| is_next(interval.end)) {
+        return None;
+    }
+    let is_stuck = |second: &&Second| usual.is_stopped(second) && second.in_flight >= IN_FLIGHT_MIN;
+    let to = seconds.iter().take_while(is_stuck).count();
+    if to == 0 || to == seconds.len() || chance(0, to) > CHANCE_MAX {
+        return None;
+    }
+    let lost = |second: &Second| (1.0 - second.iops / usual.iops) * second.length;
+    // It ended within the next, unless that made up for it.
+    let in_next = Some(lost(&seconds[to])).filter(|lost| *lost >= LOST_MIN * seconds[to].length);
+    let lost_s = seconds[..to].iter().map(lost).sum::<f64>() + in_next.unwrap_or(0.0);
+    Some(Stall {
+        from: 0,
+        to: to + usize::from(in_next.is_some()),
+        lost_s,
+        slowest_s: lost_s,
+        began_s: first.start.as_secs_f64(),
+        length_s: lost_s,
+        missing: 0..to,
+        is_of_ramp: true,
+    })
 }
 
 /// A stall of a load that comes at a rate, by the intervals in which what had waited for so long was completed: those say nothing
@@ -347,15 +454,24 @@ fn made_up_for(seconds: &[Second], from: usize, to: usize, usual: f64, slowest_s
         let latest_s = seconds[from].end.as_secs_f64() - slowest_s;
         began_s(&seconds[first], usual).clamp(until_s - slowest_s, latest_s.max(until_s - slowest_s))
     };
-    Stall { from: first, to, lost_s, slowest_s, began_s, length_s: slowest_s, missing: first..from }
+    Stall {
+        from: first,
+        to,
+        lost_s,
+        slowest_s,
+        began_s,
+        length_s: slowest_s,
+        missing: first..from,
+        is_of_ramp: false,
+    }
 }
 
 /// Tells stalls that come regularly, by what they are: nothing goes on, less does, or a few operations wait. Whether there is
 /// something to tell. `is_lost`: operations are missing, by more than noise explains.
-fn tell(series: &Series, is_lost: bool, seconds: &[Second], view: &StepView<'_>, found: &mut Found) -> bool {
+fn tell(series: &Series, is_lost: bool, usual: &Usual, view: &StepView<'_>, found: &mut Found) -> bool {
     let (lost_s, slowest_s) = (series.mean(|stall| stall.lost_s), series.mean(|stall| stall.slowest_s));
     let length_s = series.mean(|stall| stall.length_s);
-    let usually_slowest = median(&seconds.iter().map(|second| second.slowest_s).collect::<Vec<_>>());
+    let usually_slowest = usual.slowest_s;
     let waits = usually_slowest > 0.0 && slowest_s >= SLOWER_TIMES * usually_slowest;
     let longest = time(series.stalls.iter().map(|stall| stall.slowest_s).fold(0.0, f64::max));
     let period = time(series.period_s);

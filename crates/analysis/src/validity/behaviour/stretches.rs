@@ -3,7 +3,7 @@
 //! two such moments. Does not know what is looked for.
 
 use super::{Found, INTERVALS_MIN, Second, StepView, median};
-use fathom_metrics::merge_tally;
+use fathom_metrics::{Latency, merge_tally};
 use fathom_schema::{Interval, OperationKind, Pacing, Phase, Severity, StreamTally};
 use fathom_units::Nanos;
 
@@ -14,6 +14,9 @@ const WHOLE_SHARE: f64 = 0.5;
 const EDGE_SHARE: f64 = 0.1;
 /// Share of the measured time that all streams have to share, for totals to be of all of them.
 const SHARED_MIN: f64 = 0.9;
+
+/// Quantile of latencies that those of operations which did not wait reach, where most of an interval waited.
+const QUICK: f64 = 0.1;
 
 /// Intervals throughout which the same workers measured, all streams together; at least one.
 pub(super) struct Stretch {
@@ -140,10 +143,18 @@ fn seconds(view: &StepView<'_>) -> Vec<Second> {
                 end: group.iter().map(|interval| interval.end).max().unwrap_or_default(),
                 length: seconds,
                 slowest_s: slowest_ns as f64 / 1e9,
+                quick_s: quick_ns(&tally).unwrap_or(slowest_ns) as f64 / 1e9,
+                in_flight: tally.in_flight_ns / 1e9 / seconds,
                 iops: crate::operations(&tally) as f64 / seconds,
                 due: group.iter().all(|interval| is_open(interval)).then(|| tally.arrivals as f64 / seconds),
                 written_before,
             })
         })
         .collect()
+}
+
+/// What nine of ten operations take at least, of the kind that most are of; `None` where latencies were not kept.
+fn quick_ns(tally: &StreamTally) -> Option<u64> {
+    let most = tally.kinds.iter().max_by_key(|kind| kind.operations)?;
+    Latency::quantile_of(&most.service, QUICK)
 }

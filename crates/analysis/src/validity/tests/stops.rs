@@ -1,0 +1,249 @@
+//! A device that stands still for most of the time, or across the end of the ramp: on closed loops that are simulated slot by
+//! slot, and on rates. Steady series, and loads that pause by themselves, have none of it.
+
+use super::frequent::{exponential, simulated};
+use super::timeline::{behaviour, counted};
+use crate::sample::normal;
+use fathom_schema::{Finding, Phase, Record};
+
+fn told(record: &Record) -> Vec<String> {
+    let words = |one: Finding| format!("{}: {}", one.id.trim_start_matches("behaviour."), one.evidence);
+    behaviour(record).into_iter().map(words).collect()
+}
+
+/// From one second on, every so many, for so long.
+fn every(first: f64, period: f64, length: f64, seconds: usize) -> Vec<(f64, f64)> {
+    let moments = (0..).map(|k| first + f64::from(k) * period);
+    moments.take_while(|at| at + length < seconds as f64).map(|at| (at, length)).collect()
+}
+
+/// A closed loop at about 4,000/s with such stalls.
+fn loop_of(slots: u32, seconds: usize, seed: u64, stalls: &[(f64, f64)]) -> Record {
+    let mean = f64::from(slots) / 4000.0;
+    simulated(slots, seconds, seed, &|random, _| exponential(random, mean), stalls)
+}
+
+#[test]
+fn stalls_that_take_most_of_the_time_are_told() {
+    for (period, length, expect) in [
+        (5.0, 2.6, "stalls of about 2.6"),
+        (5.0, 2.9, "stalls of about 2.9"),
+        (5.0, 3.0, "stalls of about 3.0"),
+        (5.0, 4.0, "stalls of about 4.0"),
+        (5.0, 4.5, "stalls of about 4.5"),
+        (10.0, 5.0, "stalls of about 5.0"),
+        (10.0, 6.0, "stalls of about 6.0"),
+        (10.0, 9.0, "stalls of about 9.0"),
+        (3.0, 2.8, "stalls of about 2.8"),
+        // At another place of an interval each time.
+        (5.3, 3.4, "stalls of about 3.4"),
+        (5.03, 4.1, "stalls of about 4.1"),
+    ] {
+        for (slots, first) in [(1, 5.0), (8, 5.0), (8, 10.4)] {
+            for seed in 0..3 {
+                let found = told(&loop_of(slots, 120, seed, &every(first, period, length, 120)));
+                let place = format!("{found:#?}: {length} s every {period} s, {slots} slots, seed {seed}");
+                assert_eq!(found.len(), 1, "{place}");
+                assert!(found[0].starts_with(&format!("stalls: {expect}")), "{place}");
+                let told = found[0].split("every ").nth(1).and_then(|rest| rest.split(" s").next()).unwrap();
+                assert!((told.parse::<f64>().unwrap() - period).abs() < 0.05, "{place}");
+            }
+        }
+    }
+    // Of those that come anyhow, the longest.
+    let anyhow = [(5.0, 8.0), (15.0, 5.0), (29.0, 11.0), (42.0, 9.0), (55.0, 4.0)];
+    let found = told(&loop_of(8, 60, 1, &anyhow));
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert!(
+        found[0].starts_with("stall: throughput stopped 5 times, at the longest for about 11.0"),
+        "{found:#?}"
+    );
+    let found = told(&loop_of(8, 60, 1, &[(10.0, 35.0)]));
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert!(found[0].starts_with("stall: throughput stopped once for about 35.0 s, at 10 s"), "{found:#?}");
+}
+
+/// 900 ms of each second, from the start and from 1 s on: no interval is without, and the first is no warm-up of five.
+#[test]
+fn stalls_that_take_most_of_each_interval_are_told() {
+    for seed in 0..10 {
+        for first in [0.0, 1.0] {
+            let found = told(&loop_of(8, 120, seed, &every(first + 0.001, 1.0, 0.9, 120)));
+            assert!(found[0].starts_with("stalls: stalls about every 1.00 s: "), "{found:#?}, seed {seed}");
+            let is_brief = |one: &String| one.starts_with("warm-up: warm-up of about 1 s");
+            assert!(found[1..].iter().all(is_brief), "{found:#?}, seed {seed}");
+        }
+        // One interval is too little of all to be told.
+        let half = told(&loop_of(8, 120, seed, &every(1.001, 1.0, 0.5, 120)));
+        assert!(half.len() == 1 && half[0].starts_with("stalls: "), "{half:#?}, seed {seed}");
+    }
+}
+
+/// At a rate, what came meanwhile is made up for at once; nothing else is between two stops.
+#[test]
+fn stops_of_a_load_at_a_rate_are_told() {
+    let counts: Vec<u64> = (0..120).map(|at| if at % 5 == 0 { 2500 } else { 0 }).collect();
+    let mut record = counted(&counts, true);
+    let of = |waited_ms: u64, record: &mut Record| {
+        for interval in &mut record.steps[0].intervals {
+            let kind = &mut interval.tally.kinds[0];
+            kind.service.moments.max_ns = if kind.operations == 0 { 0 } else { waited_ms * 1_000_000 };
+        }
+        told(record)
+    };
+    let found = of(4000, &mut record);
+    assert!(
+        found.len() == 1 && found[0].starts_with("stalls: stalls of about 4.00 s every 5.00 s"),
+        "{found:#?}"
+    );
+    // A load that pauses: nobody waited.
+    let found = of(20, &mut record);
+    assert!(found.iter().all(|one| !one.starts_with("stall")), "{found:#?}");
+}
+
+/// Operations that all take as long and end together are no stalls, although nothing ends between them.
+#[test]
+fn a_slow_device_does_not_stall() {
+    for seed in 0..20 {
+        let draw = |random: &mut fastrand::Rng, _: u32| 4.0 + 0.001 * random.f64();
+        let found = told(&simulated(64, 120, seed, &draw, &[]));
+        assert!(found.iter().all(|one| !one.starts_with("stall")), "{found:#?}, seed {seed}");
+    }
+}
+
+/// A record whose first seconds are a ramp, the rest at such rates.
+fn behind_a_ramp(ramp: usize, counts: &[u64]) -> Record {
+    let mut record = counted(counts, false);
+    for interval in &mut record.steps[0].intervals[..ramp] {
+        interval.phase = Phase::Ramp;
+    }
+    let start = record.steps[0].intervals[ramp].start;
+    let finished = record.steps[0].finished.as_mut().expect("it has ended");
+    finished.streams[0].workers[0].start = start;
+    record
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "constructed counts")]
+fn steady(seconds: usize, rate: f64, seed: u64) -> Vec<u64> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    (0..seconds).map(|_| (rate + rate.sqrt() * normal(&mut random)).max(0.0) as u64).collect()
+}
+
+#[test]
+fn a_stall_across_the_end_of_the_ramp_is_no_warm_up() {
+    for seed in 0..20 {
+        let mut counts = steady(65, 4000.0, seed);
+        counts[4..7].fill(0);
+        let stalled = behind_a_ramp(5, &counts);
+        let expect = "stall: throughput stopped once for about 2.00 s, at 5 s: what was in flight had begun in the ramp";
+        assert_eq!(told(&stalled), [expect], "seed {seed}");
+        // It ends within an interval.
+        counts[7] /= 2;
+        let found = told(&behind_a_ramp(5, &counts));
+        assert!(
+            found.len() == 1 && found[0].starts_with("stall: throughput stopped once for about 2."),
+            "{found:#?}"
+        );
+        // Nothing was in flight: there was no load yet.
+        let mut idle = stalled;
+        idle.steps[0].intervals.iter_mut().for_each(|one| one.tally.in_flight_ns = 0.0);
+        let found = told(&idle);
+        assert!(found.iter().all(|one| !one.starts_with("stall")), "{found:#?}, seed {seed}");
+    }
+    // Neither is what is merely rare or steady.
+    for rate in [1.0, 5.0, 20.0, 1000.0] {
+        let alarms =
+            (0..200).filter(|&seed| !told(&behind_a_ramp(5, &steady(65, rate, seed))).is_empty()).count();
+        assert!(alarms <= 2, "{alarms} of 200 at {rate}");
+    }
+}
+
+type Course = dyn Fn(f64) -> f64;
+
+/// A smooth dip is one wherever it lies, and no fall or rise; what goes somewhere is none, however noisy.
+#[test]
+fn a_smooth_dip_is_a_wave_wherever_it_lies() {
+    let of = |seconds: usize, noise: f64, seed: u64, course: &dyn Fn(f64) -> f64| {
+        let mut random = fastrand::Rng::with_seed(seed);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "constructed counts")]
+        let counts: Vec<u64> = (0..seconds)
+            .map(|at| (1000.0 * course(at as f64 + 0.5) * (1.0 + noise * normal(&mut random))) as u64)
+            .collect();
+        told(&counted(&counts, false))
+    };
+    for (seconds, centre) in [(120, 30.0), (120, 40.0), (120, 60.0), (120, 80.0), (150, 40.0), (140, 60.0)] {
+        for width in [10.0, 15.0, 25.0] {
+            for (noise, seed) in [(0.0, 0), (0.01, 1), (0.01, 2)] {
+                let dip = |at: f64| 1.0 / (1.0 + (-((at - centre) / width).powi(2) / 2.0).exp());
+                // One that begins far down goes somewhere as well.
+                if dip(0.0) < 0.8 {
+                    continue;
+                }
+                let found = of(seconds, noise, seed, &dip);
+                let is_wave =
+                    |one: &String| one.starts_with("drift: throughput went up and down smoothly, between ");
+                let place = format!("{found:#?}: {width} at {centre} of {seconds} s, {noise}, seed {seed}");
+                assert!(found.len() == 1 && is_wave(&found[0]), "{place}");
+            }
+        }
+    }
+    let courses: [(&str, &Course); 4] = [
+        ("a line", &|at| 1.0 - 0.2 * at / 120.0),
+        ("a steep line", &|at| 1.0 - 0.7 * at / 120.0),
+        ("an approach", &|at| 1.0 - 0.6 * (-at / 40.0).exp()),
+        ("a bend", &|at| 1.0 - 0.4 * (at / 120.0).powi(2)),
+    ];
+    for (name, course) in courses {
+        for noise in [0.01, 0.05] {
+            let waves = (0..100)
+                .filter(|&seed| of(120, noise, seed, course).iter().any(|one| one.contains("smoothly")));
+            let count = waves.count();
+            assert!(count <= 1, "{count} of 100 with {noise}: {name}");
+        }
+    }
+    for seconds in [30, 60, 120] {
+        let waves = (0..200)
+            .filter(|&seed| of(seconds, 0.05, seed, &|_| 1.0).iter().any(|one| one.contains("drift")));
+        let count = waves.count();
+        assert!(count <= 2, "{count} of 200 in {seconds} s");
+    }
+}
+
+/// A first level that keeps coming back is no warm-up, however brief it is.
+#[test]
+fn a_level_that_keeps_coming_back_is_no_warm_up() {
+    for seed in 0..20 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "constructed counts")]
+        let counts: Vec<u64> = (0..180)
+            .map(|at| {
+                let level = if f64::from(at) % 30.7 < 10.24 { 989.0 } else { 506.0 };
+                (level + 2.0 * normal(&mut random)).round() as u64
+            })
+            .collect();
+        let found = told(&counted(&counts, false));
+        assert_eq!(found.len(), 1, "{found:#?}, seed {seed}");
+        assert!(
+            found[0].starts_with("level-returned: throughput goes to and fro between 50")
+                && found[0].contains(" 11 changes from 11 s "),
+            "{found:#?}, seed {seed}"
+        );
+    }
+}
+
+/// Of what goes on without waiting for it, as a job that pauses: no rate is below 0, and none is a stop.
+#[test]
+fn a_level_of_nothing_is_told_as_a_stop() {
+    for seed in 0..5 {
+        let mut counts = steady(300, 4000.0, seed);
+        [30..45, 80..95, 150..190, 230..245].into_iter().for_each(|stop| counts[stop].fill(0));
+        let found = told(&counted(&counts, false));
+        assert_eq!(found.len(), 1, "{found:#?}, seed {seed}");
+        let expect = "level-returned: throughput stops and comes back to ";
+        assert!(found[0].starts_with(expect) && found[0].contains(" IOPS over and over: "), "{found:#?}");
+        let mut once = steady(100, 4000.0, seed);
+        once[60..].fill(0);
+        let found = told(&counted(&once, false));
+        assert!(found[0].starts_with("cliff: at 60 s throughput stopped, from "), "{found:#?}");
+    }
+}
