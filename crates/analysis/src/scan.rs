@@ -119,7 +119,8 @@ pub(crate) fn reads_below_sector(record: &Record, step: &Step) -> bool {
     let Some(Question::Scan(question)) = &record.started.question else { return false };
     let extents = step.streams.iter().flat_map(|stream| &stream.workers).flat_map(|worker| &worker.extents);
     let mut areas = extents.map(|extent| Area { start: extent.start.0, length: extent.length.0 });
-    !matches!(Part::of(step), None | Some(Part::Access(_))) && areas.all(|area| is_below_sector(question, &area))
+    !matches!(Part::of(step), None | Some(Part::Access(_)))
+        && areas.all(|area| is_below_sector(question, &area))
 }
 
 /// A zone that was read.
@@ -689,6 +690,32 @@ mod tests {
         assert_eq!(areas(&[cut]), [(256, 768)]);
         let cut = Look { area: Area { start: 0, length: 256 }, ..look(0, 1024, 4) };
         assert_eq!(areas(&[cut, look(0, 512, 1), look(512, 256, 0)]), [(768, 256)]);
+    }
+
+    #[test]
+    fn what_short_reads_do_not_bring_is_skipped() {
+        let is_short = |look: &Look| look.short.is_some();
+        let of = |short, start, length| Look { short: Some(short), ..look(start, length, 0) };
+        let found = |looks: &[Look]| skipped(looks, &is_short);
+        let area = |start, length| Area { start, length };
+        // Of one read it is known what came, of several not.
+        assert_eq!(found(&[of(100, 0, 256)]), [(area(100, 156), Skipped::Short)]);
+        assert_eq!(found(&[of(0, 0, 1024)]), [(area(0, 1024), Skipped::Short)]);
+        // Closer ones tell; what is read whole then has been read, and what was not looked at took too long.
+        let closer = [of(0, 0, 512), look(0, 256, 0), of(200, 256, 256)];
+        assert_eq!(found(&closer), [(area(456, 56), Skipped::Short)]);
+        assert_eq!(found(&[of(0, 0, 512), look(0, 256, 0), look(256, 256, 0)]), []);
+        assert_eq!(found(&[of(0, 0, 512), look(0, 256, 0)]), [(area(256, 256), Skipped::TooLong)]);
+    }
+
+    /// Records of before the last bytes were read do not have them.
+    #[test]
+    fn what_was_not_tried_is_told() {
+        let question = ScanQuestion::of("", Bytes((1 << 20) + 513));
+        let block = look(0, 1 << 20, 0);
+        let rest = Area { start: 1 << 20, length: 513 };
+        assert_eq!(untried(&question, &[block]), [(rest, Skipped::Untried)]);
+        assert_eq!(untried(&question, &[look(0, (1 << 20) + 512, 0), look((1 << 20) + 512, 1, 0)]), []);
     }
 
     #[test]

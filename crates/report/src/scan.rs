@@ -37,20 +37,19 @@ pub fn sentence(scan: &Scan) -> String {
         return if *is_complete {
             "No zone was read.".to_owned()
         } else {
-            format!("Ended before any of the {} that were to be read was read.", Bytes(to_read).approximate())
+            let to_read = Bytes(to_read).approximate();
+            format!("Ended before a place was read: nothing is known of the {to_read} that were to be read.")
         };
     }
     // What lies behind the last whole block is a smaller read, and says nothing of speeds beside others.
-    let is_usual = |zone: &&Zone| zone.area.length >= u64::from(question.block);
-    let has_usual = zones.iter().any(|zone| is_usual(&zone));
-    let read = || zones.iter().filter(|zone| zone.bytes_per_s > 0.0 && (is_usual(zone) || !has_usual));
+    let usual = zones.iter().map(|zone| zone.area.length).max().unwrap_or(0).min(question.block.into());
+    let read = || zones.iter().filter(|zone| zone.bytes_per_s > 0.0 && zone.area.length >= usual);
     let mean = average(zones.iter());
     let left_out = |wanted: Skipped, how: &str| {
         let of_it = || skipped.iter().filter(|(_, why)| *why == wanted);
         let bytes: u64 = of_it().map(|(area, _)| area.length).sum();
-        (bytes > 0).then(|| {
-            format!("{} in {} {how}", Bytes(bytes).approximate(), count(of_it().count(), "place"))
-        })
+        (bytes > 0)
+            .then(|| format!("{} in {} {how}", Bytes(bytes).approximate(), count(of_it().count(), "place")))
     };
     let lost: u64 = unreadable.iter().map(|(area, _)| area.length).sum();
     let faults: Vec<String> = [
@@ -92,11 +91,11 @@ pub fn sentence(scan: &Scan) -> String {
     .flatten()
     .collect();
     let is_told_apart = *slow_share >= SLOW_SHARE;
-    let known = if is_told_apart { "nothing is slow" } else { "nothing is known to be slow" };
-    let faults = match (faults.is_empty(), *is_complete) {
-        (true, true) => format!("{known} and all can be read"),
-        (true, false) => format!("{known} of that, and all of that can be read"),
-        (false, _) => faults.join(", "),
+    let of_that = if *is_complete { "" } else { " of that" };
+    let known = if is_told_apart { "" } else { "known to be " };
+    let faults = match faults.is_empty() {
+        true => format!("nothing{of_that} is {known}slow and all{of_that} can be read"),
+        false => faults.join(", "),
     };
     let share = || format!("{} of {}", Bytes(was_read).approximate(), Bytes(to_read).approximate());
     let all = match (question.sample_bytes.is_some(), scan.is_through()) {
@@ -104,7 +103,11 @@ pub fn sentence(scan: &Scan) -> String {
         (false, true) => " (all of it)",
         (false, false) => "",
     };
-    let ended = if *is_complete { String::new() } else { format!("Ended before it was through, with {} read. ", share()) };
+    let ended = if *is_complete {
+        String::new()
+    } else {
+        format!("Ended before it was through, with {} read. ", share())
+    };
     let by = |a: &&Zone, b: &&Zone| a.bytes_per_s.total_cmp(&b.bytes_per_s);
     let speed = match (read().min_by(by), read().max_by(by)) {
         (Some(least), Some(most)) => format!(
@@ -199,10 +202,7 @@ fn manner(scan: &Scan) -> Vec<String> {
     });
     let rest = scan.zones.iter().map(|zone| zone.area).find(|area| is_below_sector(&scan.question, area));
     let rest = rest.filter(|_| !scan.question.target.starts_with("sim:")).map(|rest| {
-        format!(
-            "The last {} are less than a sector, and were read through the page cache.",
-            Bytes(rest.length)
-        )
+        format!("The last {}: less than a sector, read through the page cache.", Bytes(rest.length))
     });
     order.map(str::to_owned).into_iter().chain(burst).chain(rest).collect()
 }

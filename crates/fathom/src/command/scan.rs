@@ -119,7 +119,7 @@ fn try_run(args: &ScanArgs) -> Result<Exit, Exit> {
         found.retain(|one| !one.code.starts_with("plan.short"));
         // What is less than a sector is no part of what could be read otherwise.
         let is_direct = args.extent.direct != Some(false) && can_be_direct(facts);
-        found.retain(|one| !is_direct || one.code != "plan.cached");
+        found.retain(|one| !is_direct || !matches!(one.code, "plan.cached" | "plan.buffered-libaio"));
         (plan, found)
     })?;
     planned.loaded.question = question.map(Question::Scan);
@@ -242,7 +242,12 @@ fn refused(args: &ScanArgs, asked: &ScanQuestion, job: &Job, facts: &Facts) -> O
     };
     let span = job.targets.first().and_then(|section| section.options.path.span());
     let mut refused = Diagnostics::default();
-    refused.error(code, span, format!("{} {why}", args.target), "name a file or a block device that holds data");
+    refused.error(
+        code,
+        span,
+        format!("{} {why}", args.target),
+        "name a file or a block device that holds data",
+    );
     Some(refused)
 }
 
