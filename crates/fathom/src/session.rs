@@ -65,6 +65,7 @@ const TARGET_FAULTS: [&str; 8] = [
     "icf.unmapped",
     "target.unusable",
     "target.absent",
+    "target.empty",
     "target.no-folder",
     "target.kind",
     "target.no-medium",

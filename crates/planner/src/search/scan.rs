@@ -213,7 +213,9 @@ impl ScanSearch {
         let access = self.queue.iter().find(|(part, _)| matches!(part, Part::Access(_)));
         let sector = Area { start: 0, length: u64::from(self.question.sector) };
         let access = access.map(|&(part, area)| self.choice(part, area));
-        let closer = (self.question.size.0 >= sector.length).then(|| self.choice(Part::Closer, sector));
+        // Of a target without a byte as well: planning says what is the matter with it.
+        let has_sector = self.question.size.0 >= sector.length || self.zones == 0;
+        let closer = has_sector.then(|| self.choice(Part::Closer, sector));
         ends.chain(access).chain(closer).collect()
     }
 
