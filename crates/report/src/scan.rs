@@ -34,23 +34,12 @@ pub fn sentence(scan: &Scan) -> String {
     } = scan;
     let (was_read, to_read) = scan.read_of();
     if zones.is_empty() {
-        return if *is_complete {
-            "No zone was read.".to_owned()
-        } else {
-            let to_read = Bytes(to_read).approximate();
-            format!("Ended before a place was read: nothing is known of the {to_read} that were to be read.")
-        };
+        return of_none(scan);
     }
     // What lies behind the last whole block is a smaller read, and says nothing of speeds beside others.
     let usual = zones.iter().map(|zone| zone.area.length).max().unwrap_or(0).min(question.block.into());
     let read = || zones.iter().filter(|zone| zone.bytes_per_s > 0.0 && zone.area.length >= usual);
     let mean = average(zones.iter());
-    let left_out = |wanted: Skipped, how: &str| {
-        let of_it = || skipped.iter().filter(|(_, why)| *why == wanted);
-        let bytes: u64 = of_it().map(|(area, _)| area.length).sum();
-        (bytes > 0)
-            .then(|| format!("{} in {} {how}", Bytes(bytes).approximate(), count(of_it().count(), "place")))
-    };
     let lost: u64 = unreadable.iter().map(|(area, _)| area.length).sum();
     let faults: Vec<String> = [
         (lost > 0).then(|| {
@@ -60,9 +49,9 @@ pub fn sentence(scan: &Scan) -> String {
             let all = access.errors + access.reads.len() as u64;
             format!("{} of {all} random reads FAILED", access.errors)
         }),
-        left_out(Skipped::TooLong, "skipped, since it took too long to read"),
-        left_out(Skipped::Short, "NOT READ, since reads brought less than was asked for"),
-        left_out(Skipped::Untried, "not read"),
+        left_out(skipped, Skipped::TooLong, "skipped, since it took too long to read"),
+        left_out(skipped, Skipped::Short, "NOT READ, since reads brought less than was asked for"),
+        left_out(skipped, Skipped::Untried, "not read"),
         (!errors_once.is_empty())
             .then(|| format!("{} with errors that did not come again", count(errors_once.len(), "area"))),
         (!slow.is_empty()).then(|| {
@@ -93,9 +82,10 @@ pub fn sentence(scan: &Scan) -> String {
     let is_told_apart = *slow_share >= SLOW_SHARE;
     let of_that = if *is_complete { "" } else { " of that" };
     let known = if is_told_apart { "" } else { "known to be " };
-    let faults = match faults.is_empty() {
-        true => format!("nothing{of_that} is {known}slow and all{of_that} can be read"),
-        false => faults.join(", "),
+    let faults = if faults.is_empty() {
+        format!("nothing{of_that} is {known}slow and all{of_that} can be read")
+    } else {
+        faults.join(", ")
     };
     let share = || format!("{} of {}", Bytes(was_read).approximate(), Bytes(to_read).approximate());
     let all = match (question.sample_bytes.is_some(), scan.is_through()) {
@@ -124,6 +114,24 @@ pub fn sentence(scan: &Scan) -> String {
     });
     let told = if is_told_apart { String::new() } else { format!(" {}", scattered(zones, *slow_share)) };
     format!("{ended}{speed}: {faults}{all}.{told}{accessed}")
+}
+
+/// Of a scan that has read no place through.
+fn of_none(scan: &Scan) -> String {
+    if scan.is_complete {
+        return "No zone was read.".to_owned();
+    }
+    let (_, to_read) = scan.read_of();
+    let to_read = Bytes(to_read).approximate();
+    format!("Ended before a place was read: nothing is known of the {to_read} that were to be read.")
+}
+
+/// How much was not read for one reason, where anything was not.
+fn left_out(skipped: &[(Area, Skipped)], wanted: Skipped, how: &str) -> Option<String> {
+    let of_it = || skipped.iter().filter(|(_, why)| *why == wanted);
+    let bytes: u64 = of_it().map(|(area, _)| area.length).sum();
+    (bytes > 0)
+        .then(|| format!("{} in {} {how}", Bytes(bytes).approximate(), count(of_it().count(), "place")))
 }
 
 /// That zones scatter so much that slow ones could only be told from chance below a share of their neighbours' speed.
