@@ -1,9 +1,11 @@
 //! What a scan shows: the profile of zones, classes of latency, what cannot be read and what is slow. Owns when a zone or a
 //! block is called slow (zones: in `slow`); does not know how it is shown.
 
+mod places;
 mod scatter;
 mod slow;
 
+pub use places::{is_below_sector, places};
 pub use scatter::Pace;
 pub use slow::{SLOW_SHARE, Slow, slow_zones};
 
@@ -112,6 +114,15 @@ pub(crate) fn is_aside(step: &Step) -> bool {
     Part::of(step).is_some_and(|part| !matches!(part, Part::Zone(_)))
 }
 
+/// Whether a step of a scan reads what lies behind the last whole sector.
+pub(crate) fn reads_below_sector(record: &Record, step: &Step) -> bool {
+    let Some(Question::Scan(question)) = &record.started.question else { return false };
+    let extents = step.streams.iter().flat_map(|stream| &stream.workers).flat_map(|worker| &worker.extents);
+    let mut areas = extents.map(|extent| Area { start: extent.start.0, length: extent.length.0 });
+    !matches!(Part::of(step), None | Some(Part::Access(_)))
+        && areas.all(|area| is_below_sector(question, &area))
+}
+
 /// A zone that was read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Zone {
@@ -205,14 +216,56 @@ pub struct Scan {
     pub slow_once: Vec<Area>,
     /// Those of the slow blocks that were to be read again and were not, since that takes too long: each was slow once.
     pub slow_unproven: Vec<Area>,
-    /// What was to be read and was not, since what fails or is slow takes too long: neither known to be well nor not.
-    pub skipped: Vec<Area>,
+    /// What was to be read and was not, and why: neither known to be well nor not. Of a scan that ended early not what it did
+    /// not come to.
+    pub skipped: Vec<(Area, Skipped)>,
     /// Whether all zones were read and looked at.
     pub is_complete: bool,
     /// The access time; `None` where it was not measured.
     pub access: Option<Access>,
     /// Bytes per second of one block that is read again and again: what the way to the device carries.
     pub burst: Option<f64>,
+}
+
+impl Scan {
+    /// Whether any read failed, be it once.
+    pub fn has_failed(&self) -> bool {
+        let has_lost = self.access.as_ref().is_some_and(|access| access.errors > 0);
+        has_lost || !self.unreadable.is_empty() || !self.errors_once.is_empty()
+    }
+
+    /// Whether all that was to be read was: otherwise what was found is not all that there is.
+    pub fn is_through(&self) -> bool {
+        self.is_complete && self.skipped.is_empty() && !self.zones.is_empty()
+    }
+
+    /// Bytes of the places that were read, and of those that were to be.
+    pub fn read_of(&self) -> (u64, u64) {
+        let read = self.zones.iter().map(|zone| zone.area.length).sum();
+        (read, places(&self.question).iter().map(|area| area.length).sum())
+    }
+}
+
+/// Why something was not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Skipped {
+    /// It takes too long.
+    TooLong,
+    /// Reads brought less than was asked for.
+    Short,
+    /// It was not tried.
+    Untried,
+}
+
+impl Skipped {
+    /// Name in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::TooLong => "too_long",
+            Self::Short => "short",
+            Self::Untried => "untried",
+        }
+    }
 }
 
 /// One step: an area and what reading it showed.
@@ -225,6 +278,8 @@ struct Look {
     /// What most of them were.
     errno: i32,
     max_s: f64,
+    /// Of reads that brought less than was asked for: how many bytes from the start on are known to have come.
+    short: Option<u64>,
     /// Whether the same was read before.
     is_again: bool,
 }
@@ -233,6 +288,8 @@ struct Look {
 pub fn scan(record: &Record) -> Option<Scan> {
     let Some(Question::Scan(question)) = &record.started.question else { return None };
     let slow_s = question.slow.as_secs_f64();
+    // A finished run has asked for all that there was to ask.
+    let is_complete = record.outcome() == Some(&fathom_schema::Outcome::Complete);
     let (mut zones, mut looks, mut again) = (Vec::new(), Vec::new(), Vec::new());
     let (mut retried, mut access, mut burst) = (Vec::new(), None, None);
     let (mut failed_once, mut slow_at_first) = (Vec::new(), Vec::new());
@@ -288,7 +345,8 @@ pub fn scan(record: &Record) -> Option<Scan> {
     }
     let slow_share = mark_slow(&mut zones, &again, u64::from(question.block));
     let (unreadable, mut errors_once) = ends(&looks, &|look| look.errors > 0);
-    let skipped = skipped(&looks, &|look| look.errors > 0 || look.max_s >= slow_s);
+    let skipped = skipped(&looks, &|look| look.errors > 0 || look.max_s >= slow_s || look.short.is_some());
+    let untried = if is_complete { untried(question, &looks) } else { Vec::new() };
     let (slow, mut slow_once) = ends(&looks, &|look| look.max_s >= slow_s);
     let has_retry = |area: &Area| retried.iter().any(|(again, _)| again.wanted == *area);
     let slow_unproven =
@@ -299,8 +357,6 @@ pub fn scan(record: &Record) -> Option<Scan> {
         let look = looks.iter().rev().find(|look| look.area == area);
         (area, look.map_or(0.0, |look| look.max_s))
     };
-    // A finished run has asked for all that there was to ask.
-    let is_complete = record.outcome() == Some(&fathom_schema::Outcome::Complete);
     Some(Scan {
         question: question.clone(),
         zones,
@@ -310,7 +366,7 @@ pub fn scan(record: &Record) -> Option<Scan> {
         slow: slow.into_iter().map(took).collect(),
         slow_once,
         slow_unproven,
-        skipped,
+        skipped: skipped.into_iter().chain(untried).collect(),
         is_complete,
         access,
         burst,
@@ -350,27 +406,52 @@ fn errno(looks: &[Look], area: Area) -> i32 {
 
 /// What was to be read and neither the look itself nor closer ones have read. What a look says of an area that is not
 /// well goes no further than the closer looks at it, where there were any.
-fn skipped(looks: &[Look], is_so: &dyn Fn(&Look) -> bool) -> Vec<Area> {
+fn skipped(looks: &[Look], is_so: &dyn Fn(&Look) -> bool) -> Vec<(Area, Skipped)> {
     let mut all = Vec::new();
     for look in looks.iter().filter(|look| !look.is_again) {
         let mut read: Vec<Area> =
             looks.iter().map(|other| other.wanted).filter(|other| look.wanted.holds(other)).collect();
         if !is_so(look) || read.is_empty() {
-            read.push(look.area);
+            read.push(Area { length: look.short.unwrap_or(look.area.length), ..look.area });
         }
-        read.sort_by_key(|area| area.start);
-        let end = Area { start: look.wanted.start + look.wanted.length, length: 0 };
-        let mut at = look.wanted.start;
-        for area in read.into_iter().chain([end]) {
-            if at < area.start {
-                all.push(Area { start: at, length: area.start - at });
-            }
-            at = at.max(area.start + area.length);
-        }
+        all.extend(gaps(look.wanted, read));
     }
     all.sort_by_key(|area| area.start);
     all.dedup();
-    joined(all)
+    let is_short = |area: &Area| {
+        let of_it = |look: &&Look| look.short.is_some() && (look.wanted == *area || look.wanted.holds(area));
+        // What was looked at closer is told by that.
+        looks.iter().filter(of_it).any(|look| !looks.iter().any(|other| look.wanted.holds(&other.wanted)))
+    };
+    let (short, long) = all.into_iter().partition(is_short);
+    let because = |areas, why| joined(areas).into_iter().map(move |area| (area, why));
+    let mut all: Vec<(Area, Skipped)> =
+        because(long, Skipped::TooLong).chain(because(short, Skipped::Short)).collect();
+    all.sort_by_key(|(area, _)| area.start);
+    all
+}
+
+/// What no step was to read, though it was asked for: records of before the last bytes were read have such.
+fn untried(question: &ScanQuestion, looks: &[Look]) -> Vec<(Area, Skipped)> {
+    let tried: Vec<Area> = looks.iter().map(|look| look.wanted).collect();
+    let missing = places(question).into_iter().flat_map(|place| gaps(place, tried.clone())).collect();
+    joined(missing).into_iter().map(|area| (area, Skipped::Untried)).collect()
+}
+
+/// What of an area is in none of these.
+fn gaps(area: Area, mut covered: Vec<Area>) -> Vec<Area> {
+    covered.sort_by_key(|area| area.start);
+    let end = area.start + area.length;
+    let mut all = Vec::new();
+    let mut at = area.start;
+    for other in covered.into_iter().chain([Area { start: end, length: 0 }]) {
+        let to = other.start.min(end);
+        if at < to {
+            all.push(Area { start: at, length: to - at });
+        }
+        at = at.max(other.start + other.length);
+    }
+    all
 }
 
 /// The smallest areas that are so each time they were looked at, and those that were not when they were looked at closer.
@@ -417,9 +498,13 @@ fn look(step: &StepRecord) -> Option<(Look, Option<LoadPoint>)> {
     let errno = most.map_or(0, |(errno, _)| *errno);
     let tried: u64 = kinds().map(|kind| kind.operations).sum::<u64>() + errors;
     let area = Area { length: tried.saturating_mul(block).min(wanted.length), ..wanted };
+    let has_short = kinds().any(|kind| kind.short > 0);
+    // Which of several brought less is not known.
+    let short = has_short.then(|| if tried == 1 { kinds().map(|kind| kind.bytes).sum() } else { 0 });
+    let area = short.filter(|_| tried == 1).map_or(area, |length| Area { length, ..area });
     let point = LoadPoint::of(&step.started.step, &finished.streams);
     let max_s = point.as_ref().map_or(0.0, |point| point.response.moments.max_ns as f64 / 1e9);
-    Some((Look { area, wanted, errors, errno, max_s, is_again: false }, point))
+    Some((Look { area, wanted, errors, errno, max_s, short, is_again: false }, point))
 }
 
 fn zone(look: &Look, point: Option<&LoadPoint>, step: &StepRecord, limits: &[u64]) -> Zone {
@@ -494,7 +579,7 @@ mod tests {
 
     fn look(start: u64, length: u64, errors: u64) -> Look {
         let area = Area { start, length };
-        Look { area, wanted: area, errors, errno: 5, max_s: 0.0, is_again: false }
+        Look { area, wanted: area, errors, errno: 5, max_s: 0.0, short: None, is_again: false }
     }
 
     /// A record of a scan whose steps are these parts: what is read, with the milliseconds of each read, and how many failed.
@@ -593,7 +678,7 @@ mod tests {
     fn what_was_not_looked_at_is_told() {
         let bad = |look: &Look| look.errors > 0;
         let areas = |looks: &[Look]| -> Vec<(u64, u64)> {
-            skipped(looks, &bad).iter().map(|area| (area.start, area.length)).collect()
+            skipped(looks, &bad).iter().map(|(area, _)| (area.start, area.length)).collect()
         };
         // Of four parts the second and the third were looked at; one of those is bad as a whole.
         let parts = [look(0, 1024, 9), look(256, 256, 0), look(512, 256, 1)];
@@ -605,6 +690,32 @@ mod tests {
         assert_eq!(areas(&[cut]), [(256, 768)]);
         let cut = Look { area: Area { start: 0, length: 256 }, ..look(0, 1024, 4) };
         assert_eq!(areas(&[cut, look(0, 512, 1), look(512, 256, 0)]), [(768, 256)]);
+    }
+
+    #[test]
+    fn what_short_reads_do_not_bring_is_skipped() {
+        let is_short = |look: &Look| look.short.is_some();
+        let of = |short, start, length| Look { short: Some(short), ..look(start, length, 0) };
+        let found = |looks: &[Look]| skipped(looks, &is_short);
+        let area = |start, length| Area { start, length };
+        // Of one read it is known what came, of several not.
+        assert_eq!(found(&[of(100, 0, 256)]), [(area(100, 156), Skipped::Short)]);
+        assert_eq!(found(&[of(0, 0, 1024)]), [(area(0, 1024), Skipped::Short)]);
+        // Closer ones tell; what is read whole then has been read, and what was not looked at took too long.
+        let closer = [of(0, 0, 512), look(0, 256, 0), of(200, 256, 256)];
+        assert_eq!(found(&closer), [(area(456, 56), Skipped::Short)]);
+        assert_eq!(found(&[of(0, 0, 512), look(0, 256, 0), look(256, 256, 0)]), []);
+        assert_eq!(found(&[of(0, 0, 512), look(0, 256, 0)]), [(area(256, 256), Skipped::TooLong)]);
+    }
+
+    /// Records of before the last bytes were read do not have them.
+    #[test]
+    fn what_was_not_tried_is_told() {
+        let question = ScanQuestion::of("", Bytes((1 << 20) + 513));
+        let block = look(0, 1 << 20, 0);
+        let rest = Area { start: 1 << 20, length: 513 };
+        assert_eq!(untried(&question, &[block]), [(rest, Skipped::Untried)]);
+        assert_eq!(untried(&question, &[look(0, (1 << 20) + 512, 0), look((1 << 20) + 512, 1, 0)]), []);
     }
 
     #[test]

@@ -48,12 +48,12 @@ figures). With --threshold also thresholds[], thresholds_verdict.";
 
 const SCAN_HELP: &str = "\
 Answer (exit code): sound or slow (0); unreadable (5); incomplete (8). With --threshold a breach is 99.
---json: sentence, verdict, complete, whole, size_bytes, sector_bytes, block_bytes, slow_from_s,
-order, rpm, class_limits_s[], slow_zone_share, zones[] (first_byte, bytes, bytes_per_s, mean_s,
-max_s, errors, classes[], slow, slow_once), unreadable[] (with error), errors_once[], slow[] (with
-took_s, read_again), slow_once[], skipped[], burst_bytes_per_s, access (block_bytes, operations,
-errors, mean_s, min_s, max_s, quantiles[], reads[]), run, doubts (findings that speak against the
-figures).
+--json: sentence, verdict, complete, whole, read_bytes, to_read_bytes, size_bytes, sector_bytes,
+block_bytes, slow_from_s, order, rpm, class_limits_s[], slow_zone_share, zones[] (first_byte, bytes,
+bytes_per_s, mean_s, max_s, errors, classes[], slow, slow_once), unreadable[] (with error),
+errors_once[], slow[] (with took_s, read_again), slow_once[], skipped[] (with why),
+burst_bytes_per_s, access (block_bytes, operations, errors, mean_s, min_s, max_s, quantiles[],
+reads[]), run, doubts (findings that speak against the figures).
 With --threshold also thresholds[], thresholds_verdict.";
 
 const COMPARE_HELP: &str = "\

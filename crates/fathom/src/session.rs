@@ -61,10 +61,11 @@ pub(crate) fn report_faults(loaded: &Loaded) -> Result<(), Exit> {
 }
 
 /// Codes of faults that lie in what is at a target's path, not in the words of the job.
-const TARGET_FAULTS: [&str; 8] = [
+const TARGET_FAULTS: [&str; 9] = [
     "icf.unmapped",
     "target.unusable",
     "target.absent",
+    "target.empty",
     "target.no-folder",
     "target.kind",
     "target.no-medium",

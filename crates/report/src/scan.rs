@@ -5,7 +5,9 @@ use crate::section::Section;
 use crate::table::{left, right};
 use crate::tables::{Table, seconds};
 use fathom_analysis::errno_name;
-use fathom_analysis::scan::{ACCESS_QUANTILES, Access, Area, ROTATION_CLASSES, SLOW_SHARE, Scan, Zone};
+use fathom_analysis::scan::{
+    ACCESS_QUANTILES, Access, Area, ROTATION_CLASSES, SLOW_SHARE, Scan, Skipped, Zone, is_below_sector,
+};
 use fathom_schema::ScanOrder;
 use fathom_units::{Bytes, BytesPerSec, Nanos};
 
@@ -30,12 +32,14 @@ pub fn sentence(scan: &Scan) -> String {
         access,
         burst: _,
     } = scan;
+    let (was_read, to_read) = scan.read_of();
     if zones.is_empty() {
-        return "No zone was read.".to_owned();
+        return of_none(scan);
     }
-    let read = || zones.iter().filter(|zone| zone.bytes_per_s > 0.0);
+    // What lies behind the last whole block is a smaller read, and says nothing of speeds beside others.
+    let usual = zones.iter().map(|zone| zone.area.length).max().unwrap_or(0).min(question.block.into());
+    let read = || zones.iter().filter(|zone| zone.bytes_per_s > 0.0 && zone.area.length >= usual);
     let mean = average(zones.iter());
-    let left_out: u64 = skipped.iter().map(|area| area.length).sum();
     let lost: u64 = unreadable.iter().map(|(area, _)| area.length).sum();
     let faults: Vec<String> = [
         (lost > 0).then(|| {
@@ -45,13 +49,9 @@ pub fn sentence(scan: &Scan) -> String {
             let all = access.errors + access.reads.len() as u64;
             format!("{} of {all} random reads FAILED", access.errors)
         }),
-        (left_out > 0).then(|| {
-            format!(
-                "{} in {} skipped, since it took too long to read",
-                Bytes(left_out).approximate(),
-                count(skipped.len(), "place")
-            )
-        }),
+        left_out(skipped, Skipped::TooLong, "skipped, since it took too long to read"),
+        left_out(skipped, Skipped::Short, "NOT READ, since reads brought less than was asked for"),
+        left_out(skipped, Skipped::Untried, "not read"),
         (!errors_once.is_empty())
             .then(|| format!("{} with errors that did not come again", count(errors_once.len(), "area"))),
         (!slow.is_empty()).then(|| {
@@ -80,13 +80,24 @@ pub fn sentence(scan: &Scan) -> String {
     .flatten()
     .collect();
     let is_told_apart = *slow_share >= SLOW_SHARE;
-    let faults = match (faults.is_empty(), is_told_apart) {
-        (true, true) => "nothing is slow and all can be read".to_owned(),
-        (true, false) => "nothing is known to be slow and all can be read".to_owned(),
-        (false, _) => faults.join(", "),
+    let of_that = if *is_complete { "" } else { " of that" };
+    let known = if is_told_apart { "" } else { "known to be " };
+    let faults = if faults.is_empty() {
+        format!("nothing{of_that} is {known}slow and all{of_that} can be read")
+    } else {
+        faults.join(", ")
     };
-    let all = if question.sample_bytes.is_some() { "samples of it" } else { "all of it" };
-    let ended = if *is_complete { "" } else { "Ended before it was through. " };
+    let share = || format!("{} of {}", Bytes(was_read).approximate(), Bytes(to_read).approximate());
+    let all = match (question.sample_bytes.is_some(), scan.is_through()) {
+        (true, _) => " (samples of it)",
+        (false, true) => " (all of it)",
+        (false, false) => "",
+    };
+    let ended = if *is_complete {
+        String::new()
+    } else {
+        format!("Ended before it was through, with {} read. ", share())
+    };
     let by = |a: &&Zone, b: &&Zone| a.bytes_per_s.total_cmp(&b.bytes_per_s);
     let speed = match (read().min_by(by), read().max_by(by)) {
         (Some(least), Some(most)) => format!(
@@ -102,7 +113,25 @@ pub fn sentence(scan: &Scan) -> String {
         format!(" A random read takes {} on average.", seconds(access.mean_s()))
     });
     let told = if is_told_apart { String::new() } else { format!(" {}", scattered(zones, *slow_share)) };
-    format!("{ended}{speed}: {faults} ({all}).{told}{accessed}")
+    format!("{ended}{speed}: {faults}{all}.{told}{accessed}")
+}
+
+/// Of a scan that has read no place through.
+fn of_none(scan: &Scan) -> String {
+    if scan.is_complete {
+        return "No zone was read.".to_owned();
+    }
+    let (_, to_read) = scan.read_of();
+    let to_read = Bytes(to_read).approximate();
+    format!("Ended before a place was read: nothing is known of the {to_read} that were to be read.")
+}
+
+/// How much was not read for one reason, where anything was not.
+fn left_out(skipped: &[(Area, Skipped)], wanted: Skipped, how: &str) -> Option<String> {
+    let of_it = || skipped.iter().filter(|(_, why)| *why == wanted);
+    let bytes: u64 = of_it().map(|(area, _)| area.length).sum();
+    (bytes > 0)
+        .then(|| format!("{} in {} {how}", Bytes(bytes).approximate(), count(of_it().count(), "place")))
 }
 
 /// That zones scatter so much that slow ones could only be told from chance below a share of their neighbours' speed.
@@ -179,7 +208,11 @@ fn manner(scan: &Scan) -> Vec<String> {
         let (reads, block) = (scan.question.burst_reads, Bytes(u64::from(scan.question.block)));
         format!("Burst rate (the first {block} read {reads} times, the median): {}.", BytesPerSec(burst))
     });
-    order.map(str::to_owned).into_iter().chain(burst).collect()
+    let rest = scan.zones.iter().map(|zone| zone.area).find(|area| is_below_sector(&scan.question, area));
+    let rest = rest.filter(|_| !scan.question.target.starts_with("sim:")).map(|rest| {
+        format!("The last {}: less than a sector, read through the page cache.", Bytes(rest.length))
+    });
+    order.map(str::to_owned).into_iter().chain(burst).chain(rest).collect()
 }
 
 fn accessed(scan: &Scan, access: &Access) -> String {
@@ -408,7 +441,7 @@ pub fn places_csv(scan: &Scan) -> String {
     csv += &all("error_once", &scan.errors_once);
     csv += &all("slow_once", &scan.slow_once);
     csv += &all("slow_zone", &slow);
-    csv += &all("skipped", &scan.skipped);
+    csv.extend(scan.skipped.iter().map(|(area, _)| row("skipped", area, None, "")));
     csv
 }
 
@@ -425,7 +458,7 @@ fn places(scan: &Scan) -> Table {
         vec![what.to_owned(), area.start.to_string(), Bytes(area.length).to_string(), place, took]
     };
     let unreadable = scan.unreadable.iter().map(|(area, errno)| row("unreadable", area, errno_name(*errno)));
-    let skipped = scan.skipped.iter().map(|area| row("skipped", area, String::new()));
+    let skipped = scan.skipped.iter().map(|(area, why)| row("skipped", area, why.name().replace('_', " ")));
     let slow = scan.slow.iter().map(|(area, s)| row("slow", area, seconds(*s)));
     let once = scan.errors_once.iter().map(|area| row("error once", area, String::new()));
     let slow_once = scan.slow_once.iter().map(|area| row("slow once", area, String::new()));

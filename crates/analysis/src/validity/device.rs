@@ -2,6 +2,7 @@
 
 use super::{Found, StepView, surroundings};
 use crate::measured::measured;
+use crate::scan;
 use crate::statistics::share_interval;
 use fathom_schema::{
     BlockDevice, DeviceNumber, Extent, IoMode, LayoutRule, OperationKind, Question, Record, Severity, Stream,
@@ -386,6 +387,10 @@ fn zeroes_read(view: &StepView<'_>, found: &mut Found) {
 fn cached_file(view: &StepView<'_>, found: &mut Found) {
     let step = &view.step.started.step;
     let memory = view.record.started.facts.memory;
+    // The end of a file that is no whole sector is not read otherwise, and is little of what a scan reads.
+    if scan::reads_below_sector(view.record, step) {
+        return;
+    }
     let mut files = BTreeSet::new();
     for stream in step.streams.iter().filter(|stream| stream.engine.mode == IoMode::Buffered) {
         if view.is_real(stream) {

@@ -7,19 +7,13 @@ use serde_json::{Value, json};
 
 /// What it comes to for scripts.
 pub(super) fn exit(scan: &Scan) -> Exit {
-    if has_failed(scan) {
+    if scan.has_failed() {
         Exit::IoErrors
-    } else if scan.is_complete && scan.skipped.is_empty() {
+    } else if scan.is_through() {
         Exit::Ok
     } else {
         Exit::Inconclusive
     }
-}
-
-/// Whether any read failed, be it once.
-fn has_failed(scan: &Scan) -> bool {
-    let has_lost = scan.access.as_ref().is_some_and(|access| access.errors > 0);
-    !scan.unreadable.is_empty() || !scan.errors_once.is_empty() || has_lost
 }
 
 /// All of it; docs/questions.md explains it.
@@ -38,13 +32,14 @@ pub(super) fn document(scan: &Scan) -> Value {
         access,
         burst,
     } = scan;
-    let verdict = match (!has_failed(scan), slow.is_empty() && zones.iter().all(|zone| !zone.is_slow)) {
+    let verdict = match (!scan.has_failed(), slow.is_empty() && zones.iter().all(|zone| !zone.is_slow)) {
         (false, _) => "unreadable",
         (true, false) => "slow",
         // What was not read is not known to be sound.
-        (true, true) if !skipped.is_empty() => "incomplete",
+        (true, true) if !scan.is_through() => "incomplete",
         (true, true) => "sound",
     };
+    let (read, to_read) = scan.read_of();
     let areas = |areas: &[Area]| areas.iter().map(area).collect::<Vec<_>>();
     json!({
         "sentence": fathom_report::scan_sentence(scan),
@@ -54,7 +49,9 @@ pub(super) fn document(scan: &Scan) -> Value {
         "sector_bytes": question.sector,
         "block_bytes": question.block,
         "slow_from_s": question.slow.as_secs_f64(),
-        "whole": question.sample_bytes.is_none(),
+        "whole": question.sample_bytes.is_none() && scan.is_through(),
+        "read_bytes": read,
+        "to_read_bytes": to_read,
         "order": question.order.name(),
         "rpm": question.rpm,
         "class_limits_s": question.classes_ns.iter().map(|ns| *ns as f64 / 1e9).collect::<Vec<_>>(),
@@ -73,7 +70,11 @@ pub(super) fn document(scan: &Scan) -> Value {
             found
         }).collect::<Vec<_>>(),
         "slow_once": areas(slow_once),
-        "skipped": areas(skipped),
+        "skipped": skipped.iter().map(|(at, why)| {
+            let mut found = area(at);
+            found["why"] = json!(why.name());
+            found
+        }).collect::<Vec<_>>(),
         "access": access.as_ref().map(|access| accessed(access, question.access_block.max(question.sector))),
         "burst_bytes_per_s": burst,
     })

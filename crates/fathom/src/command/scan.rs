@@ -10,7 +10,7 @@ use crate::session;
 use crate::{diagnose, terminal};
 use clap::Args;
 use fathom_analysis::scan::rotation_limits;
-use fathom_model::{Amount, Job, Layout, OnError, Span};
+use fathom_model::{Amount, Diagnostics, Job, Layout, OnError, Span};
 use fathom_planner::search::{ScanSearch, Search};
 use fathom_schema::{Facts, FileKind, Question, ScanOrder, ScanQuestion};
 use fathom_units::{Bytes, Nanos};
@@ -109,11 +109,17 @@ fn try_run(args: &ScanArgs) -> Result<Exit, Exit> {
     args.manner.bounds.add_to(&mut loaded);
     let mut planned = session::plan_by(loaded, &consent, &store, |job, facts, entropy| {
         let asked = asked(args, &manner, job, facts);
+        if let Some(refused) = refused(args, &asked, job, facts) {
+            return (None, refused);
+        }
         let (plan, mut found) =
             fathom_planner::plan_search(job, facts, entropy, Search::Scan(Box::new(ScanSearch::new(&asked))));
         question = Some(asked);
         // Zones are read, and not measured for a time.
         found.retain(|one| !one.code.starts_with("plan.short"));
+        // What is less than a sector is no part of what could be read otherwise.
+        let is_direct = args.extent.direct != Some(false) && can_be_direct(facts);
+        found.retain(|one| !is_direct || !matches!(one.code, "plan.cached" | "plan.buffered-libaio"));
         (plan, found)
     })?;
     planned.loaded.question = question.map(Question::Scan);
@@ -216,6 +222,33 @@ fn loaded(args: &ScanArgs) -> Loaded {
     let target = if args.target.starts_with("sim:") { "a simulated device" } else { &args.target };
     loaded.title = format!("scan of {target}");
     loaded
+}
+
+/// Whether direct I/O is possible on all targets.
+fn can_be_direct(facts: &Facts) -> bool {
+    let mut filesystems = facts.targets.iter().filter_map(|fact| fact.filesystem.as_ref());
+    filesystems.all(|filesystem| filesystem.direct_align_bytes.is_some())
+}
+
+/// What cannot be scanned, since it has no places: planning would say it of a region of no bytes.
+fn refused(args: &ScanArgs, asked: &ScanQuestion, job: &Job, facts: &Facts) -> Option<Diagnostics> {
+    let fact = facts.targets.iter().find(|fact| fact.path == Path::new(&args.target))?;
+    let (code, why) = match fact.kind {
+        FileKind::MemoryDevice => ("target.kind", "has no end, and no places to tell apart"),
+        FileKind::File | FileKind::BlockDevice if asked.size == Bytes::ZERO => {
+            ("target.empty", "is empty: there is nothing to read")
+        }
+        _ => return None,
+    };
+    let span = job.targets.first().and_then(|section| section.options.path.span());
+    let mut refused = Diagnostics::default();
+    refused.error(
+        code,
+        span,
+        format!("{} {why}", args.target),
+        "name a file or a block device that holds data",
+    );
+    Some(refused)
 }
 
 /// What is asked, with the size and the sectors of what was found.

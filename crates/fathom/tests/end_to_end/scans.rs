@@ -252,3 +252,113 @@ fn a_target_that_cannot_be_read_has_no_figures() {
     let page = bench.fathom_with(&["report", "last", "--format", "html"]).expect(0, &[]).out.clone();
     assert!(page.contains("CANNOT BE READ") && page.contains(">Nothing found against the measurement<"));
 }
+
+/// What was not read is not known to be sound, and the sentence speaks of what was.
+#[test]
+fn a_scan_that_was_ended_early_is_incomplete() {
+    let bench = Bench::new();
+    let target = "sim:size=4GiB,service_time=constant 1ms,2GiB..3GiB takes 4ms";
+    // Zones of 64 MiB; from the 33rd on reads take longer than 3 ms, which ends it within that.
+    let all = ["scan", target, "-q", "--json", "--access", "0", "--full", "--zones", "64"];
+    let ended = [&all[..], &["--abort-when", "mean > 3ms"]].concat();
+    let found = bench.fathom_with(&ended).expect(99, &[]).json();
+    assert_eq!(
+        (&found["verdict"], &found["whole"], &found["complete"]),
+        (&json!("incomplete"), &json!(false), &json!(false)),
+        "{found:#}"
+    );
+    assert_eq!((&found["read_bytes"], &found["to_read_bytes"]), (&json!(2_u64 << 30), &json!(4_u64 << 30)));
+    let sentence = found["sentence"].as_str().expect("text");
+    assert!(sentence.starts_with("Ended before it was through, with 2 GiB of 4 GiB read. "), "{sentence}");
+    assert!(sentence.contains("nothing of that is slow and all of that can be read."), "{sentence}");
+    let rows = bench.fathom("report last --format answer-csv").expect(0, &[]).out.clone();
+    assert!(rows.contains("answer,0,verdict,incomplete"), "{rows}");
+    for format in ["text", "markdown", "html"] {
+        let page = bench.fathom(&format!("report last --format {format}")).expect(0, &[]).out.clone();
+        let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(page.contains("with 2 GiB of 4 GiB read") && !page.contains("all of it"), "{format}: {page}");
+    }
+    // Nothing at all.
+    let none = [&all[..], &["--abort-when", "iops > 1"]].concat();
+    let none = bench.fathom_with(&none).expect(99, &[]).json();
+    assert_eq!((&none["verdict"], &none["read_bytes"]), (&json!("incomplete"), &json!(0)), "{none:#}");
+    assert!(
+        none["sentence"].as_str().is_some_and(|text| text.contains("nothing is known of the 4 GiB")),
+        "{none:#}"
+    );
+    let whole = bench.fathom_with(&all).expect(0, &[]).json();
+    assert_eq!((&whole["verdict"], &whole["whole"]), (&json!("slow"), &json!(true)));
+}
+
+/// What reads do not bring is not read, though they do not fail.
+#[test]
+fn what_short_reads_leave_out_is_skipped() {
+    let bench = Bench::new();
+    let found = scanned(&bench, "sim:size=64MiB,short_share=100%", "--access 0", 8);
+    assert_eq!((&found["verdict"], &found["whole"]), (&json!("incomplete"), &json!(false)));
+    let skipped = found["skipped"].as_array().expect("a list");
+    assert_eq!(skipped.len(), 64);
+    assert_eq!(skipped[1], json!({ "first_byte": 3 << 19, "bytes": 1 << 19, "why": "short" }));
+    let sentence = found["sentence"].as_str().expect("text");
+    assert!(sentence.contains("32 MiB in 64 places NOT READ, since reads brought less"), "{sentence}");
+    // In zones of several reads it is known of each after a closer look.
+    let found = scanned(&bench, "sim:size=64MiB,short_share=100%", "--access 0 --zones 4", 8);
+    assert_eq!(found["skipped"].as_array(), Some(skipped), "{found:#}");
+}
+
+/// The last bytes are read as well, however few, of simulated devices and of files.
+#[test]
+fn the_end_behind_the_last_sector_is_read() {
+    let bench = Bench::new();
+    for (size, rest) in [(1_u64, 1_u64), (100, 100), (511, 511), (1_000_000, 64), (1_048_577, 1)] {
+        let odd = format!("sim:size={size},{}..{size} fails", size - 1);
+        let found = scanned(&bench, &odd, "--access 0", 5);
+        let expect = json!([{ "first_byte": size - rest, "bytes": rest, "error": "EIO" }]);
+        assert_eq!(found["unreadable"], expect, "{size}");
+        assert_eq!(found["read_bytes"], size);
+        let path = bench.write("odd", vec![7_u8; usize::try_from(size).unwrap()]);
+        let path = path.to_str().expect("a path");
+        let found = scanned(&bench, path, "--access 0", 0);
+        assert_eq!((&found["whole"], &found["read_bytes"]), (&json!(true), &json!(size)), "{found:#}");
+        assert!(!found["doubts"].to_string().contains("cache."), "{found:#}");
+        let zones: Vec<(u64, u64)> = found["zones"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|zone| (zone["first_byte"].as_u64().unwrap(), zone["bytes"].as_u64().unwrap()))
+            .collect();
+        assert_eq!(zones.last().map(|(start, length)| start + length), Some(size), "{zones:?}");
+        assert_eq!(zones.iter().map(|(_, length)| length).sum::<u64>(), size, "{zones:?}");
+        let bytes: u64 = read_bytes(&bench.report());
+        assert_eq!(
+            bytes,
+            size + if size > 1 << 20 { 32 << 20 } else { 0 },
+            "with the reads of the first block"
+        );
+    }
+}
+
+/// Bytes that the steps of a run have read.
+fn read_bytes(report: &Value) -> u64 {
+    let steps = report["steps"].as_array().expect("a list");
+    steps.iter().filter_map(|step| step["total"]["all"]["bytes"].as_u64()).sum()
+}
+
+#[test]
+fn what_has_no_places_is_refused_once() {
+    let bench = Bench::new();
+    let empty = bench.write("empty", "");
+    let empty = empty.to_str().expect("a path");
+    for (target, says) in [
+        (empty, "is empty: there is nothing to read"),
+        ("/dev/zero", "/dev/zero has no end, and no places to tell apart"),
+    ] {
+        let refused = bench.fathom_with(&["scan", target]);
+        refused.expect(4, &[]);
+        assert_eq!(refused.err.matches("error[").count(), 1, "{}", refused.err);
+        assert!(refused.err.contains(says), "{}", refused.err);
+        for word in ["layout", "offset", "size smaller"] {
+            assert!(!refused.err.contains(word), "{word}: {}", refused.err);
+        }
+    }
+}

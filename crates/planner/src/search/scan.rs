@@ -7,7 +7,7 @@ use super::{Choice, Settings};
 use crate::points::Label;
 use crate::seeds::splitmix;
 use fathom_analysis::load::LoadPoint;
-use fathom_analysis::scan::{Area, Pace, Part, slow_zones};
+use fathom_analysis::scan::{Area, Pace, Part, is_below_sector, places, slow_zones};
 use fathom_model::Literal;
 use fathom_schema::{ScanOrder, ScanQuestion, Step, StepFinished};
 use fathom_units::{Bytes, Nanos};
@@ -47,7 +47,7 @@ pub struct ScanSearch {
 impl ScanSearch {
     /// The scan of a question.
     pub fn new(question: &ScanQuestion) -> Self {
-        let zones = zones(question);
+        let zones = places(question);
         let first = Area { start: 0, length: u64::from(question.block) };
         let burst = question.burst_reads > 0 && question.size.0 >= first.length;
         let mut queue: VecDeque<(Part, Area)> = burst.then_some((Part::Burst, first)).into_iter().collect();
@@ -108,7 +108,7 @@ impl ScanSearch {
     /// Puts zones that are slow beside their neighbours at the front of the queue.
     fn read_again(&mut self) {
         let paces: Vec<Option<Pace>> = self.read.iter().map(|(pace, _)| *pace).collect();
-        let zones = zones(&self.question);
+        let zones = places(&self.question);
         for (zone, _) in slow_zones(&paces).zones.into_iter().rev() {
             self.queue.push_front((Part::Again(zone), zones[zone]));
         }
@@ -122,9 +122,11 @@ impl ScanSearch {
             point.is_some_and(|point| point.response.moments.max_ns >= self.question.slow.0)
         };
         let (block, sector) = (u64::from(self.question.block), u64::from(self.question.sector));
-        let smallest = match (has_errors, is_slow()) {
+        let is_slow = is_slow();
+        let smallest = match (has_errors, is_slow || has_short(finished)) {
             (true, _) if area.length > block => block,
             (true, _) => sector,
+            // Of a single read it is known what came.
             (false, true) => block,
             (false, false) => return false,
         };
@@ -133,7 +135,7 @@ impl ScanSearch {
         }
         if area.length <= smallest {
             // It failed as often as it was read; one that is slow may be so by chance, which more reads tell.
-            if !has_errors && self.question.retries > 0 {
+            if is_slow && !has_errors && self.question.retries > 0 {
                 self.queue.push_back((Part::Retry, area));
                 self.closer += 1;
             }
@@ -168,10 +170,12 @@ impl ScanSearch {
     fn reads(&self, part: Part, Area { start, length }: Area) -> Settings {
         let number = |value: u64| Literal::Integer(i64::try_from(value).unwrap_or(i64::MAX));
         let ScanQuestion { block, sector, access_reads, burst_reads, retries, .. } = self.question;
-        let sector = if length >= u64::from(block) { block } else { sector };
         // What is smaller than a block, a whole target or its end, is one read as well: reads of a sector are no measure of its
         // speed. A closer look at what cannot be read is.
-        let block = u32::try_from(length).map_or(block, |length| length.min(block).max(self.question.sector));
+        let block = u32::try_from(length).map_or(block, |length| length.min(block));
+        let sector = if length >= u64::from(self.question.block) { block } else { sector.min(block) };
+        let is_random = matches!(part, Part::Access(_));
+        let is_below_sector = !is_random && is_below_sector(&self.question, &Area { start, length });
         let (block, bytes) = match part {
             Part::Access(_) => {
                 let block = access_block(&self.question);
@@ -182,8 +186,8 @@ impl ScanSearch {
             Part::Zone(_) | Part::Again(_) => (block, length),
             Part::Closer => (sector, length),
         };
-        let access = if matches!(part, Part::Access(_)) { "random" } else { "sequential" };
-        [
+        let access = if is_random { "random" } else { "sequential" };
+        let mut settings = vec![
             ("workload.read", "100%".into()),
             ("workload.access", access.into()),
             ("workload.block_size", number(u64::from(block))),
@@ -193,20 +197,26 @@ impl ScanSearch {
             ("stream.size", number(length)),
             ("stream.bytes", number(bytes)),
             ("stream.time", Literal::Text(format!("{}s", SPARE.0 / 1_000_000_000 + bytes.div_ceil(SLOWEST)))),
-        ]
-        .into_iter()
-        .map(|(path, value)| (path.to_owned(), value))
-        .collect()
+        ];
+        if is_below_sector {
+            // Direct I/O reads whole sectors only.
+            settings.push(("stream.direct", Literal::Boolean(false)));
+        }
+        settings.into_iter().map(|(path, value)| (path.to_owned(), value)).collect()
     }
 
     /// The first and the last zone, random reads, and the smallest reads.
     pub(super) fn extremes(&self) -> Vec<Choice> {
-        let zones = zones(&self.question);
-        let ends = [0, zones.len() - 1].map(|zone| self.choice(Part::Zone(zone), zones[zone]));
+        let zones = places(&self.question);
+        let ends = [0, zones.len().saturating_sub(1)];
+        let ends = ends.into_iter().filter_map(|zone| Some(self.choice(Part::Zone(zone), *zones.get(zone)?)));
         let access = self.queue.iter().find(|(part, _)| matches!(part, Part::Access(_)));
         let sector = Area { start: 0, length: u64::from(self.question.sector) };
         let access = access.map(|&(part, area)| self.choice(part, area));
-        ends.into_iter().chain(access).chain([self.choice(Part::Closer, sector)]).collect()
+        // Of a target without a byte as well: planning says what is the matter with it.
+        let has_sector = self.question.size.0 >= sector.length || self.zones == 0;
+        let closer = has_sector.then(|| self.choice(Part::Closer, sector));
+        ends.chain(access).chain(closer).collect()
     }
 
     pub(super) fn steps_hint(&self) -> usize {
@@ -248,42 +258,13 @@ fn pace(step: &Step, finished: &StepFinished) -> Option<Pace> {
     LoadPoint::of(step, &finished.streams).filter(|_| !has_errors(finished)).map(|point| Pace::of(&point))
 }
 
+/// Whether reads came back with less than was asked for, though engines ask for the rest.
+fn has_short(finished: &StepFinished) -> bool {
+    let tallies = finished.streams.iter().flat_map(|stream| &stream.workers).map(|worker| &worker.tally);
+    tallies.flat_map(|tally| &tally.kinds).any(|kind| kind.short > 0)
+}
+
 fn has_errors(finished: &StepFinished) -> bool {
     let tallies = finished.streams.iter().flat_map(|stream| &stream.workers).map(|worker| &worker.tally);
     tallies.flat_map(|tally| &tally.kinds).any(|kind| !kind.errors.is_empty())
-}
-
-/// The zones: parts that cover all, or samples spread evenly from the first byte to the last.
-fn zones(question: &ScanQuestion) -> Vec<Area> {
-    let ScanQuestion { size: Bytes(size), zones, sample_bytes, block, sector, .. } = question;
-    let (block, sector) = (u64::from(*block), u64::from(*sector));
-    let blocks = size / block;
-    if blocks == 0 {
-        return vec![Area { start: 0, length: size / sector * sector }];
-    }
-    let count = u64::from(*zones).clamp(1, blocks);
-    match sample_bytes {
-        Some(sample) => {
-            let length = (sample / block).clamp(1, blocks / count) * block;
-            let last = blocks - length / block;
-            let at = |zone: u64| {
-                if count == 1 { 0 } else { u128::from(zone) * u128::from(last) / u128::from(count - 1) }
-            };
-            (0..count).map(|zone| Area { start: narrow(at(zone)) * block, length }).collect()
-        }
-        None => {
-            let at = |zone: u64| narrow(u128::from(zone) * u128::from(blocks) / u128::from(count)) * block;
-            let mut all: Vec<Area> =
-                (0..count).map(|zone| Area { start: at(zone), length: at(zone + 1) - at(zone) }).collect();
-            let rest = (size - blocks * block) / sector * sector;
-            if rest > 0 {
-                all.push(Area { start: blocks * block, length: rest });
-            }
-            all
-        }
-    }
-}
-
-fn narrow(value: u128) -> u64 {
-    u64::try_from(value).expect("below the number of blocks")
 }

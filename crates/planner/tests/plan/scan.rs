@@ -184,3 +184,23 @@ fn reads_for_the_access_time_come_between_places_and_slow_blocks_are_read_again(
     let retries: Vec<&String> = found.iter().filter(|name| name.contains("more reads")).collect();
     assert_eq!(retries, ["3 more reads of 0 B"], "{found:?}");
 }
+
+/// Reads that brought less are looked at down to the block, of which it is known what came, and are not repeated for being slow.
+#[test]
+fn short_reads_are_looked_at_closer() {
+    let asked = ScanQuestion { retries: 3, ..question(3, Some(4 << 20)) };
+    let job = read(JOB);
+    let search = Search::Scan(Box::new(ScanSearch::new(&asked)));
+    let (plan, found) = plan_search(&job, &facts(&job, |_| DISK), 0, search);
+    let mut experiment = plan.unwrap_or_else(|| panic!("{found:?}")).experiment;
+    let (mut names, mut last) = (Vec::new(), None);
+    while let Some(step) = experiment.next(last.as_ref()) {
+        let mut done = done(&step, false, false);
+        done.streams[0].workers[0].tally.kinds[0].short = u64::from(area(&step).start == 0);
+        last = Some(done);
+        names.push(step.name.clone());
+    }
+    let closer: Vec<&str> = names[3..].iter().map(String::as_str).collect();
+    let block = |mib: u64| format!("closer look at {}, 1 MiB", Bytes::mib(mib));
+    assert_eq!(closer, [0, 1, 2, 3].map(block), "{names:?}");
+}
