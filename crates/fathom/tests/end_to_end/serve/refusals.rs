@@ -27,8 +27,8 @@ fn no_refusal_speaks_of_types_or_places_of_the_server() {
     assert_eq!(running, json!([]));
     check(
         post("/api/v1/runs/import", &json!({ "no": "run" })),
-        422,
-        "the file is not a run stored by fathom",
+        415,
+        "the body is not declared as a run's file",
     );
     assert_eq!(bench.stored(), 0, "nothing is left of it");
     site.end();
