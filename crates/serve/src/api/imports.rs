@@ -31,7 +31,7 @@ pub(super) async fn import(
     if !headers.get(header::CONTENT_TYPE).is_some_and(is_run_file) {
         let help = format!("send the header Content-Type: {MEDIA}");
         let message = "the body is not declared as a run's file";
-        return Err(Fault::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "run.import", message, help));
+        return Err(Fault::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "request.bad", message, help));
     }
     let declared = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
     if declared.is_some_and(|bytes: u64| bytes > IMPORT_BYTES_MAX as u64) {
