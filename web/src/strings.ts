@@ -466,6 +466,7 @@ export const strings = {
     choose: "Charts of",
     downloads: "Downloads",
     page: "Report as one page",
+    answerCsv: "Answer as CSV",
     file: "The run's file",
     text: "Text",
     markdown: "Markdown",

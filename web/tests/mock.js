@@ -298,7 +298,7 @@ export class Mock {
     if (what === "runs" && !run) return json(this.isEmpty ? [] : this.#rows());
     if (what === "runs" && run === "import") return json({ run: "01TAKENIN" }, 201);
     if (what === "runs" && request.method === "PATCH") {
-      this.#labels.set(run, sent);
+      this.#labels.set(run, { ...this.#labels.get(run), ...sent });
       return json(this.#rows().find((row) => row.run === run));
     }
     if (what === "runs" && request.method === "DELETE") {

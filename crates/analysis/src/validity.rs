@@ -22,10 +22,37 @@ use std::collections::HashSet;
 /// Places told in one finding; the rest is counted.
 const PLACES_SHOWN: usize = 3;
 
+/// What became of a run whose record has no end, which the record itself cannot tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// Nobody has asked.
+    Unknown,
+    /// It goes on.
+    GoesOn,
+    /// It was killed.
+    Killed,
+}
+
+impl Progress {
+    /// In words, of the run.
+    pub const fn told(self) -> &'static str {
+        match self {
+            Self::Unknown => "was killed or still goes on",
+            Self::GoesOn => "still goes on",
+            Self::Killed => "was killed",
+        }
+    }
+}
+
 /// All findings of a record, the gravest first; those of one severity in the order of the checks.
 pub fn findings(record: &Record) -> Vec<Finding> {
+    findings_of(record, Progress::Unknown)
+}
+
+/// As [`findings`], where it is known what became of a run without an end.
+pub fn findings_of(record: &Record, progress: Progress) -> Vec<Finding> {
     let mut found = Found::default();
-    circumstances::run(record, &mut found);
+    circumstances::run(record, progress, &mut found);
     surroundings::run(record, &mut found);
     drives::run(record, &mut found);
     disturbed::run(record, &mut found);

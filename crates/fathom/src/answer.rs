@@ -7,7 +7,7 @@ mod scan;
 mod steady;
 
 pub(crate) use fathom_report::curve::{number, sentence};
-pub(crate) use record::{of_summary, within};
+pub(crate) use record::{of_summary, rows, within};
 
 use fathom_analysis::scaling::{Answers, Coefficient, Estimate, Fit, LatencyLimit, Point};
 use fathom_report::curve::{self, coefficient, is_ceiling_beyond};

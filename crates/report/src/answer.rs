@@ -25,9 +25,9 @@ const ENVIRONMENT_SHOWN: [&str; 7] = [
 pub(crate) fn headline(summary: &Summary) -> String {
     let steps = || steps_line(summary);
     match (summary.sentence(), &summary.unanswered) {
-        (sentence, Some(why)) => {
+        (sentence, Some(unanswered)) => {
             let sentence = sentence.map(|sentence| sentence + " ").unwrap_or_default();
-            format!("No answer: {why}. {sentence}{}", steps())
+            format!("{} {sentence}{}", unanswered.sentence(), steps())
         }
         // Thresholds say nothing of how fast it was.
         (Some(sentence), None) if summary.is_plain() => format!("{sentence} {}", steps()),

@@ -11,10 +11,11 @@ use crate::charts::{CHARTS_VERSION, Charts, StepCharts, charts};
 use crate::compare::{self, Sides};
 use crate::plot::Plot;
 use crate::section::sections;
-use crate::summary::summary;
+use crate::summary::summary_of;
 use crate::table::visible;
 use crate::tables;
 use crate::view::{FindingSummary, NoteSummary, Summary};
+use fathom_analysis::validity::Progress;
 use fathom_schema::Record;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use parts::table;
@@ -40,7 +41,12 @@ struct Drawn {
 
 /// The report of a record, whole or an overview, as one HTML document.
 pub fn html(record: &Record) -> String {
-    let summary = summary(record);
+    html_of(record, Progress::Unknown)
+}
+
+/// As [`html`], where it is known what became of a run without an end.
+pub fn html_of(record: &Record, progress: Progress) -> String {
+    let summary = summary_of(record, progress);
     let charts = if summary.shows_steps() {
         charts(record)
     } else {

@@ -33,6 +33,7 @@ mod view;
 
 pub use charts::{Charts, LimitMark, StepCharts, TimeMark, charts, charts_with};
 pub use compare::{EnvironmentDifference, Sides, compare_answered, environments};
+pub use fathom_analysis::validity::Progress;
 pub use figures::figures_csv;
 pub use fio::{
     FioBanner, FioEntry, FioIdleness, FioLog, FioMeasures, FioNames, FioNotStarted, FioPriority, FioSampling,
@@ -40,7 +41,7 @@ pub use fio::{
     fio_aggregate_log, fio_banner, fio_error, fio_inflated, fio_json, fio_logs, fio_normal,
     fio_operation_log, fio_stored_log, fio_terse, thread_priority,
 };
-pub use html::{compare_html, html};
+pub use html::{compare_html, html, html_of};
 pub use iometer::{
     IOMETER_COLUMNS, IometerCpu, IometerHost, IometerRow, IometerShape, IometerSpec, IometerStream,
     IometerTest, iometer_results, iometer_uncounted, iometer_updates,
@@ -55,12 +56,13 @@ pub use rows::Csv;
 pub use scan::{places_csv as scan_places, sentence as scan_sentence};
 pub use section::{Answered, Map, Part, Rows, answered};
 pub use steady::sentence as steady_sentence;
-pub use summary::summary;
+pub use summary::{summary, summary_of};
 pub use text::{text, text_of_answer};
 pub use view::{
     Asked, DeviceSummary, EnvironmentSummary, ErrorCount, FindingSummary, HostSummary, KindSummary,
     LatencySummary, NoteSummary, Parameter, Percentile, Point, SCHEMA_VERSION, Source, StepSummary,
     StreamSummary, Summary, TargetFigures, TargetKind, TargetSummary, TargetTogether, Together, Totals,
+    Unanswered,
 };
 
 /// The summary as a JSON document, pretty-printed with a final newline; its schema is [`json_schema`].

@@ -4,7 +4,7 @@
 use crate::plot::{Plot, PlotAxis, PlotLine, Shape};
 use crate::table::{left, right, visible};
 use crate::tables::Table;
-use crate::view::{Summary, Together};
+use crate::view::{Summary, Together, Unanswered};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -164,10 +164,16 @@ pub struct Rows {
 }
 
 /// The answer of a run; `None` of a run without a question, or without an answer yet.
+/// Where there is none, the reason stands in its place.
 pub fn answered(summary: &Summary) -> Option<Answered> {
+    let why = summary.unanswered.as_ref().map(Unanswered::sentence);
+    let sentences: Vec<String> = why.into_iter().chain(summary.sentence()).collect();
+    if sentences.is_empty() {
+        return None;
+    }
     Some(Answered {
         kind: summary.asked()?.to_owned(),
-        sentence: summary.sentence()?,
+        sentence: sentences.join(" "),
         sections: sections(summary).iter().map(part).collect(),
     })
 }

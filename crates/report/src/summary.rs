@@ -7,10 +7,11 @@ use crate::view::{
     Asked, ConnectionFigures, DeviceSummary, DriveFactSummary, DriveSummary, EnvironmentSummary, ErrorCount,
     FindingSummary, GroupSummary, HostSummary, KindSummary, LatencySummary, MismatchCount, NoteSummary,
     Parameter, Percentile, Point, SCHEMA_VERSION, Source, StepSummary, StreamSummary, Summary, TargetGroup,
-    TargetSummary, Together, Totals, VerifySummary,
+    TargetSummary, Together, Totals, Unanswered, VerifySummary,
 };
 use fathom_analysis::drives::{self, Drive, DriveFact, drives};
 use fathom_analysis::objective::objective;
+use fathom_analysis::validity::Progress;
 use fathom_analysis::{
     Measured, describe, errno_name, load, measured, operations, pts, scan, thresholds, validity,
 };
@@ -32,8 +33,13 @@ const PERCENTILES: [(f64, u64); 6] =
 /// phases); those of a step, operations of all its streams ÷ the window from the first start to the last end among them.
 /// A step that was killed is summed over its measure intervals.
 pub fn summary(record: &Record) -> Summary {
+    summary_of(record, Progress::Unknown)
+}
+
+/// As [`summary`], where it is known what became of a run without an end.
+pub fn summary_of(record: &Record, progress: Progress) -> Summary {
     let Record { started, steps, notes, finished } = record;
-    let (state, reason) = state(record);
+    let (state, reason) = state(record, progress);
     let answer = together(record);
     Summary {
         schema_version: SCHEMA_VERSION,
@@ -48,13 +54,16 @@ pub fn summary(record: &Record) -> Summary {
         host: host(&started.facts),
         started_ms: started.wall_ms,
         finished_ms: finished.as_ref().map(|finished| finished.wall_ms),
-        validity: validity::findings(record).into_iter().map(finding).collect(),
+        validity: validity::findings_of(record, progress).into_iter().map(finding).collect(),
         steps: steps.iter().map(step).collect(),
         notes: told(notes, started.question.as_ref()).map(note).collect(),
         environment: around(&started.facts).map(environment).collect(),
         drives: drives(record).into_iter().map(drive).collect(),
         sources: sources(started),
-        unanswered: answer.as_ref().err().map(|what| unanswered(record, what)),
+        unanswered: answer.as_ref().err().map(|what| Unanswered {
+            asked: started.question.as_ref().map_or("", asked),
+            why: unanswered(record, what),
+        }),
         together: answer.ok().flatten(),
         thresholds: thresholds::thresholds(record),
     }
@@ -104,6 +113,17 @@ fn together(record: &Record) -> Result<Option<Together>, &'static str> {
         Question::Thresholds { .. } => return Ok(None),
     };
     found.map(Some)
+}
+
+/// What a question asks, in the words of [`Together::name`].
+const fn asked(question: &Question) -> &'static str {
+    match question {
+        Question::Steady(_) => "steady",
+        Question::Scan(_) => "scan",
+        Question::Curve { .. } => "curve",
+        Question::Objective { .. } => "objective",
+        Question::Thresholds { .. } => "thresholds",
+    }
 }
 
 /// Whether all steps ran at depths that nothing filled, as those of the null target do.
@@ -226,7 +246,7 @@ fn empty(kind: OperationKind) -> KindTally {
     }
 }
 
-fn state(record: &Record) -> (&'static str, Option<String>) {
+fn state(record: &Record, progress: Progress) -> (&'static str, Option<String>) {
     match record.outcome() {
         Some(Outcome::Complete) => ("complete", None),
         Some(Outcome::Interrupted { signal: 0 }) => ("interrupted", Some("on request".to_owned())),
@@ -245,7 +265,7 @@ fn state(record: &Record) -> (&'static str, Option<String>) {
         }
         Some(Outcome::Aborted { reason }) => ("aborted", Some(reason.clone())),
         Some(Outcome::Failed { reason }) => ("failed", Some(reason.clone())),
-        None => ("unfinished", Some("it was killed or still goes on".to_owned())),
+        None => ("unfinished", Some(format!("it {}", progress.told()))),
     }
 }
 

@@ -58,7 +58,7 @@ pub struct Summary {
     pub thresholds: Option<Vec<fathom_analysis::thresholds::Kept>>,
     /// Why the run's question has no answer, where it has none.
     #[serde(skip)]
-    pub unanswered: Option<String>,
+    pub unanswered: Option<Unanswered>,
 }
 
 impl Summary {
@@ -74,8 +74,9 @@ impl Summary {
 
     /// What was asked, in one word; `None` of a run that was asked nothing.
     pub fn asked(&self) -> Option<&'static str> {
+        let unanswered = || self.unanswered.as_ref().map(|unanswered| unanswered.asked);
         let of_thresholds = || self.thresholds.as_ref().map(|_| "thresholds");
-        self.together.as_ref().map(Together::name).or_else(of_thresholds)
+        self.together.as_ref().map(Together::name).or_else(unanswered).or_else(of_thresholds)
     }
 
     /// That nothing speaks against the figures. Places that are slow or cannot be read do not: to find them is what a scan is for.
@@ -94,6 +95,22 @@ impl Summary {
         let sentences: Vec<String> =
             self.together.as_ref().map(Together::sentence).into_iter().chain(of_thresholds).collect();
         (!sentences.is_empty()).then(|| sentences.join(" "))
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unanswered {
+    /// What was asked, in the words of [`Together::name`].
+    pub asked: &'static str,
+    /// What is missing, and what kept the run from it.
+    pub why: String,
+}
+
+impl Unanswered {
+    /// In one sentence.
+    pub fn sentence(&self) -> String {
+        format!("No answer: {}.", self.why)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The pages, which are in the binary: what `web/dist` held when it was built, or one plain page where there was nothing.
 
-use axum::http::{StatusCode, Uri, header};
+use axum::http::{Method, StatusCode, Uri, header};
 use axum::response::{Html, IntoResponse, Response};
 use rust_embed::RustEmbed;
 
@@ -15,9 +15,12 @@ const PLAIN: &str = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"ut
     /api/v1/openapi.json</a>.</p></body></html>\n";
 
 /// The file of a path; for paths of pages, which the script of the one page tells apart, that page.
-pub(crate) async fn page(uri: Uri) -> Response {
+pub(crate) async fn page(method: Method, uri: Uri) -> Response {
     let path = uri.path().trim_start_matches('/');
     if let Some(file) = Dist::get(path).filter(|_| !path.is_empty()) {
+        if !matches!(method, Method::GET | Method::HEAD) {
+            return not_allowed();
+        }
         // Names of built files have a digest of their content in them.
         let is_hashed = path.starts_with("assets/");
         let cache = if is_hashed { "public, max-age=31536000, immutable" } else { "no-cache" };
@@ -28,10 +31,19 @@ pub(crate) async fn page(uri: Uri) -> Response {
     if path.starts_with("api/") || path.starts_with("assets/") || last.contains('.') {
         return (StatusCode::NOT_FOUND, "there is nothing\n").into_response();
     }
+    if !matches!(method, Method::GET | Method::HEAD) {
+        return not_allowed();
+    }
     match Dist::get("index.html") {
         Some(file) => Html(file.data.into_owned()).into_response(),
         None => Html(PLAIN).into_response(),
     }
+}
+
+/// Pages are there to be got, and for nothing else.
+fn not_allowed() -> Response {
+    let allowed = [(header::ALLOW, "GET, HEAD")];
+    (StatusCode::METHOD_NOT_ALLOWED, allowed, "a page is got by GET\n").into_response()
 }
 
 /// The media type of a built file, by its ending.

@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Response};
 use fathom_store::StoreError;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::io::ErrorKind;
 
 /// Why a request was not done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -66,7 +67,9 @@ impl From<StoreError> for Fault {
             StoreError::NotFound { .. } => (StatusCode::NOT_FOUND, "run.unreadable"),
             // Nothing is wrong with what was asked for, nor with a run.
             StoreError::Full { .. } => (StatusCode::INSUFFICIENT_STORAGE, "store.full"),
-            StoreError::Io { source, .. } if source.kind() == std::io::ErrorKind::StorageFull => {
+            StoreError::Io { source, .. }
+                if [ErrorKind::StorageFull, ErrorKind::QuotaExceeded].contains(&source.kind()) =>
+            {
                 (StatusCode::INSUFFICIENT_STORAGE, "store.full")
             }
             _ => (StatusCode::UNPROCESSABLE_ENTITY, "run.unreadable"),

@@ -18,12 +18,14 @@ mod pages;
 mod routes;
 mod running;
 mod session;
+mod stored;
 
 pub use openapi::document as openapi_document;
 pub use session::Role;
 
 use fathom_model::{Diagnostics, Job};
 use fathom_planner::Plan;
+use fathom_report::Summary;
 use fathom_run::RealClock;
 use fathom_schema::{Facts, Record, Severity, SteadyQuestion, StepRecord};
 use running::Running;
@@ -47,6 +49,10 @@ pub trait Machine: Send + Sync + 'static {
     fn clock(&self, facts: &mut Facts) -> RealClock;
     /// Ready-made jobs.
     fn presets(&self) -> Vec<Preset>;
+    /// The report of a run as JSON, with the answer to its question where it was made for one.
+    fn report(&self, record: &Record, summary: &Summary) -> String;
+    /// That answer as rows for a spreadsheet; none of a run that was made for no question.
+    fn answer_rows(&self, record: &Record, summary: &Summary) -> Option<String>;
     /// Fills in what of a test of the PTS depends on its targets; what of the standard is left out is said.
     fn complete(&self, asked: &mut SteadyQuestion, facts: &Facts) -> Vec<(Severity, String)>;
     /// What the run of a test of the PTS is called.

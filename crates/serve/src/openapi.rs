@@ -2,7 +2,7 @@
 
 use crate::api;
 use crate::fault::Fault;
-use crate::routes::{BASE, Content, Route, body_bytes_max};
+use crate::routes::{BASE, Content, Parameter, Route, body_bytes_max};
 use fathom_units::Bytes;
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
@@ -51,8 +51,9 @@ pub fn document() -> String {
 fn operation(route: &Route, schemas: &mut SchemaGenerator) -> Value {
     let Route { method, path, role, summary, query, body, status, answer, handler: _ } = route;
     let in_path = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
-    let in_path = in_path.map(|name| parameter("path", name, "", true));
-    let in_query = query.iter().map(|(name, what)| parameter("query", name, what, false));
+    let in_path = in_path.map(|name| parameter("path", name, "string", "", true));
+    let in_query =
+        query.iter().map(|&Parameter { name, kind, what }| parameter("query", name, kind, what, false));
     let mut operation = json!({
         "operationId": operation_id(method, path),
         "summary": summary,
@@ -97,8 +98,12 @@ fn operation_id(method: &str, path: &str) -> String {
     std::iter::once(method).chain(words).collect::<Vec<_>>().join("_")
 }
 
-fn parameter(place: &str, name: &str, what: &str, required: bool) -> Value {
-    json!({ "name": name, "in": place, "required": required, "description": what, "schema": { "type": "string" } })
+fn parameter(place: &str, name: &str, kind: &str, what: &str, required: bool) -> Value {
+    let mut schema = json!({ "type": kind });
+    if kind == "integer" {
+        schema["minimum"] = json!(0);
+    }
+    json!({ "name": name, "in": place, "required": required, "description": what, "schema": schema })
 }
 
 fn answered(answer: &Content, schemas: &mut SchemaGenerator) -> Value {

@@ -34,8 +34,41 @@ pub(crate) fn json<T: JsonSchema>() -> Content {
     Content::Json(SchemaGenerator::subschema_for::<T>)
 }
 
-/// Parameters of a query: their names, and what they are.
-pub(crate) type Query = &'static [(&'static str, &'static str)];
+/// A parameter of a query.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Parameter {
+    pub(crate) name: &'static str,
+    /// Its type, as JSON schema calls it.
+    pub(crate) kind: &'static str,
+    pub(crate) what: &'static str,
+}
+
+const fn parameter(name: &'static str, kind: &'static str, what: &'static str) -> Parameter {
+    Parameter { name, kind, what }
+}
+
+/// A parameter that is a text.
+pub(crate) const fn text(name: &'static str, what: &'static str) -> Parameter {
+    parameter(name, "string", what)
+}
+
+/// A parameter that is a whole number from 0 on.
+pub(crate) const fn whole(name: &'static str, what: &'static str) -> Parameter {
+    parameter(name, "integer", what)
+}
+
+/// A parameter that is any number.
+pub(crate) const fn number(name: &'static str, what: &'static str) -> Parameter {
+    parameter(name, "number", what)
+}
+
+/// A parameter that is `true` or `false`.
+pub(crate) const fn flag(name: &'static str, what: &'static str) -> Parameter {
+    parameter(name, "boolean", what)
+}
+
+/// Parameters of a query.
+pub(crate) type Query = &'static [Parameter];
 
 /// One operation of the API.
 pub(crate) struct Route {
@@ -45,7 +78,7 @@ pub(crate) struct Route {
     /// Who may; `None`: everybody.
     pub(crate) role: Option<Role>,
     pub(crate) summary: &'static str,
-    /// Names of query parameters, and what they are.
+    /// What may be said behind the path.
     pub(crate) query: Query,
     pub(crate) body: Content,
     pub(crate) status: StatusCode,

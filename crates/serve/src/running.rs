@@ -7,11 +7,20 @@ use crate::{App, Machine};
 use fathom_planner::Plan;
 use fathom_run::{Bus, Changes, Claims, RunRequest, Sink, SinkError, Stop};
 use fathom_schema::{Event, Facts, Note, NoteKind, Question, RunStarted, Severity, StepRecord};
-use fathom_store::{Unstored, Writer};
+use fathom_store::{StoreError, Unstored, Writer};
 use fathom_units::Nanos;
+use std::collections::VecDeque;
 use std::path::Path;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How long it is waited for the first event of a run to be stored: the clock is set in some 30 ms, but a disk that sleeps
+/// answers after 15 s, for which nobody is kept waiting.
+const FIRST_EVENT_MAX: Duration = Duration::from_secs(5);
+/// Runs whose unstored events are kept, the newest ones: each found no room, of which there are few.
+const UNSTORED_MAX: usize = 16;
 
 /// A run that goes on, or the last one that did.
 #[derive(Clone)]
@@ -34,6 +43,8 @@ impl Active {
 #[derive(Default)]
 pub(crate) struct Running {
     place: Mutex<Option<(Active, JoinHandle<()>)>>,
+    /// Events that found no room in the files of their runs, oldest first: what is known of how these ended.
+    unstored: Mutex<VecDeque<(String, Vec<Event>)>>,
 }
 
 /// A job that may run.
@@ -73,8 +84,33 @@ impl Running {
         }
     }
 
-    /// Begins a run; refused while another goes on, since they would measure each other.
+    /// The events of a run that are not in its file; of one that was stored whole, none.
+    pub(crate) fn unstored(&self, id: &str) -> Vec<Event> {
+        let Ok(id) = ulid::Ulid::from_string(id).map(|id| id.to_string()) else { return Vec::new() };
+        let all = self.unstored.lock().expect("no thread panics while it holds the lock");
+        all.iter().find(|(of, _)| *of == id).map(|(_, events)| events.clone()).unwrap_or_default()
+    }
+
+    fn hold(&self, id: &str, events: Vec<Event>) {
+        let mut all = self.unstored.lock().expect("no thread panics while it holds the lock");
+        all.push_back((id.to_owned(), events));
+        if all.len() > UNSTORED_MAX {
+            all.pop_front();
+        }
+    }
+
+    /// Begins a run and waits until it can be read, as long as that takes no longer than it may; refused while another goes
+    /// on, since they would measure each other, and where there is no room for its first event.
     pub(crate) fn begin(&self, app: &Arc<App>, ready: Ready) -> Result<Active, Fault> {
+        let (active, stored) = self.spawn(app, ready)?;
+        // A thread that ended without a word has said elsewhere what it died of.
+        match stored.recv_timeout(FIRST_EVENT_MAX) {
+            Ok(Err(fault)) => Err(fault),
+            Ok(Ok(())) | Err(_) => Ok(active),
+        }
+    }
+
+    fn spawn(&self, app: &Arc<App>, ready: Ready) -> Result<(Active, Receiver<Result<(), Fault>>), Fault> {
         let mut place = self.place.lock().expect("no thread panics while it holds the lock");
         if let Some((active, _)) = place.as_ref().filter(|(active, _)| !active.is_over()) {
             let message = format!("the run {} goes on", active.id);
@@ -92,12 +128,14 @@ impl Running {
             stop: Stop::default(),
         };
         let (of_run, of_app) = (active.clone(), Arc::clone(app));
+        let (begun, stored) = sync_channel(1);
+        let keep = Keep { writer, begun: Some(begun), fault: None };
         let thread = std::thread::Builder::new()
             .name("fathom-run".to_owned())
-            .spawn(move || drive(of_app.machine.as_ref(), ready, claims, &of_run, writer))
+            .spawn(move || drive(&of_app, ready, claims, &of_run, keep))
             .map_err(|error| Fault::conflict("run.thread", format!("the run cannot start: {error}"), ""))?;
         *place = Some((active.clone(), thread));
-        Ok(active)
+        Ok((active, stored))
     }
 
     /// Ends the run that goes on and waits until what it measured is kept.
@@ -111,7 +149,8 @@ impl Running {
     }
 }
 
-fn drive(machine: &dyn Machine, ready: Ready, claims: Claims, active: &Active, writer: Writer) {
+fn drive(app: &App, ready: Ready, claims: Claims, active: &Active, mut keep: Keep) {
+    let machine: &dyn Machine = app.machine.as_ref();
     let Ready { plan, mut facts, title, description, question, sources, echo, remarks, earlier } = ready;
     let clock = machine.clock(&mut facts);
     let planned = plan.notes.iter().map(|note| (note.kind, note.severity, note.message.clone()));
@@ -139,7 +178,6 @@ fn drive(machine: &dyn Machine, ready: Ready, claims: Claims, active: &Active, w
     let experiment = plan.experiment;
     let request =
         RunRequest { started, experiment, claims, notes, clock, changes: active.changes.clone(), earlier };
-    let mut keep = Keep { writer };
     let mut live = active.hub.sink();
     let outcome = fathom_run::run(request, &active.stop, &mut Bus::new(vec![&mut keep, &mut live]));
     if let Some(error) = &outcome.error {
@@ -148,25 +186,64 @@ fn drive(machine: &dyn Machine, ready: Ready, claims: Claims, active: &Active, w
     for (path, error) in &outcome.left_behind {
         machine.say(&format!("run {}: {} could not be removed: {error}", active.id, path.display()));
     }
-    if let Err(Unstored { error, events }) = keep.writer.finish() {
+    let Keep { writer, begun, fault } = keep;
+    let path = writer.path().to_owned();
+    if let Err(Unstored { error, events }) = writer.finish() {
         machine.say(&format!("run {}: {} events could not be kept: {error}", active.id, events.len()));
+        if fault.is_some() && matches!(events.first(), Some(Event::RunStarted(_))) {
+            // Nothing of it is in the file, which would only show as damaged; who began it is told.
+            drop(fathom_store::remove(&path));
+        } else {
+            app.running.hold(&active.id, events);
+        }
     }
     // Only now: whoever hears of the end finds the whole record.
     drop(live);
+    if let (Some(begun), Some(fault)) = (begun, fault) {
+        // Who has waited for too long does not listen any more.
+        let _ = begun.send(Err(fault));
+    }
 }
 
 /// The store as a sink of the bus.
 struct Keep {
     writer: Writer,
+    /// Told once the first event is stored, or the run has ended for want of room for it.
+    begun: Option<SyncSender<Result<(), Fault>>>,
+    /// Why the first event could not be stored.
+    fault: Option<Fault>,
+}
+
+impl Keep {
+    /// Passes on whether something was stored; the first word of it goes to who has begun the run.
+    fn told(&mut self, stored: Result<(), StoreError>, is_first: bool) -> Result<(), SinkError> {
+        match stored {
+            Ok(()) => {
+                if let Some(begun) = self.begun.take_if(|_| is_first) {
+                    let _ = begun.send(Ok(()));
+                }
+                Ok(())
+            }
+            Err(error) => {
+                let message = error.to_string();
+                if is_first {
+                    self.fault = Some(error.into());
+                }
+                Err(SinkError { message })
+            }
+        }
+    }
 }
 
 impl Sink for Keep {
     fn event(&mut self, event: &Event) -> Result<(), SinkError> {
-        self.writer.append(event).map_err(|error| SinkError { message: error.to_string() })
+        let stored = self.writer.append(event);
+        self.told(stored, matches!(event, Event::RunStarted(_)))
     }
 
     fn settled(&mut self) -> Result<(), SinkError> {
-        self.writer.commit().map_err(|error| SinkError { message: error.to_string() })
+        let stored = self.writer.commit();
+        self.told(stored, false)
     }
 }
 

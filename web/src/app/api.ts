@@ -308,7 +308,8 @@ export const api = {
   /** Null: as fast as it goes. */
   changeRate: (run: string, stream: string, perSecond: number | null) =>
     send<null>(`${of(run)}/rate`, { stream, operations_per_s: perSecond }),
-  rename: (run: string, title: string, tags: string[]) => send<RunRow>(of(run), { title, tags }, "PATCH"),
+  /** What is not given stays as it is. */
+  rename: (run: string, changed: { title?: string; tags?: string[] }) => send<RunRow>(of(run), changed, "PATCH"),
   remove: (run: string) => ask<null>(of(run), { method: "DELETE" }),
   importRun: (file: Blob) =>
     ask<{ run: string }>("runs/import", {

@@ -1,6 +1,6 @@
 //! Checks of the circumstances: how the run ended, errors, the host's settings, the clock.
 
-use super::{Found, StepView};
+use super::{Found, Progress, StepView};
 use crate::{errno_name, pts, stored_until};
 use fathom_schema::{
     EngineKind, EnvironmentFact, FileKind, OperationKind, Outcome, Question, Record, Severity, StepRecord,
@@ -22,7 +22,7 @@ const WALL_SLACK_MS: f64 = 100.0;
 const STREAMS_NAMED: usize = 3;
 
 /// Checks of the run as a whole.
-pub(super) fn run(record: &Record, found: &mut Found) {
+pub(super) fn run(record: &Record, progress: Progress, found: &mut Found) {
     let last = record.steps.last();
     let stored = last.and_then(|step| step.intervals.iter().map(|interval| interval.end).max());
     let seconds = last.and_then(stored_until).or(stored).map_or(0.0, Nanos::as_secs_f64);
@@ -71,8 +71,13 @@ pub(super) fn run(record: &Record, found: &mut Found) {
         None => found.add(
             "run.unfinished",
             Severity::Warn,
-            format!("the run was killed or still goes on; {until}{}", last.and_then(left_out).unwrap_or_default()),
-            "figures are sums over the stored intervals; run it again for a full result",
+            format!("the run {}; {until}{}", progress.told(), last.and_then(left_out).unwrap_or_default()),
+            match progress {
+                Progress::GoesOn => "figures are sums over the stored intervals; look again when it has ended",
+                Progress::Unknown | Progress::Killed => {
+                    "figures are sums over the stored intervals; run it again for a full result"
+                }
+            },
         ),
     }
     environment(&record.started.facts.environment, found);

@@ -57,6 +57,17 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
             if has_checked(stream, measured) || measured.tally.connections.count > 0 {
                 continue;
             }
+            // Of the others there was nothing to wait for.
+            let is_ended = view.step.finished.as_ref().is_some_and(|done| done.stop == Stop::Interrupted);
+            if is_ended && measured.window() == Nanos::ZERO {
+                found.add(
+                    "operations.none",
+                    Severity::Invalid,
+                    format!("{place}the run was ended before its measuring began"),
+                    "let it run: what is done in the ramp is in no figure",
+                );
+                continue;
+            }
             found.add(
                 "operations.none",
                 Severity::Invalid,

@@ -28,6 +28,12 @@ pub(crate) fn within(record: &Record, summary: &Summary) -> String {
     }
 }
 
+/// The answer as rows for a spreadsheet; none of a run that was made for no question.
+pub(crate) fn rows(record: &Record, summary: &Summary) -> Option<String> {
+    let (document, _) = document(record, summary);
+    (!document.is_null()).then(|| fathom_report::figures_csv(&document))
+}
+
 fn written(document: &Value) -> String {
     serde_json::to_string_pretty(document).expect("it has only string keys") + "\n"
 }
@@ -58,7 +64,7 @@ fn answered(record: &Record, summary: &Summary) -> (Value, Exit) {
     }
     let sentence = summary.sentence().unwrap_or_default();
     answer["sentence"] = match &summary.unanswered {
-        Some(why) => json!(format!("No answer: {why}. {sentence}")),
+        Some(unanswered) => json!(format!("{} {sentence}", unanswered.sentence())),
         None => json!(sentence),
     };
     answer["thresholds"] = all.iter().map(kept).collect();
@@ -68,7 +74,8 @@ fn answered(record: &Record, summary: &Summary) -> (Value, Exit) {
 fn of_question(record: &Record, summary: &Summary) -> (Value, Exit) {
     let Some(together) = &summary.together else {
         let exit = if summary.unanswered.is_some() { Exit::Inconclusive } else { Exit::Ok };
-        return (summary.unanswered.as_ref().map_or(Value::Null, |why| json!({ "sentence": why })), exit);
+        let unanswered = summary.unanswered.as_ref();
+        return (unanswered.map_or(Value::Null, |unanswered| json!({ "sentence": unanswered.why })), exit);
     };
     match together {
         Together::Steady(found) => (super::steady::document(found), super::steady::exit(found)),

@@ -45,14 +45,13 @@ fn show(path: &Path, args: &ReportArgs) -> Result<Exit, StoreError> {
         Format::Text if args.output.is_some() => fathom_report::text(&summary(), TEXT_WIDTH, false),
         Format::Text => fathom_report::text(&summary(), terminal::width(), terminal::colours_data()),
         Format::AnswerCsv => {
-            if record.started.question.is_none() && record.started.thresholds.is_empty() {
+            let Some(rows) = answer::rows(&record, &summary()) else {
                 terminal::message(
                     "error: the run was made for no question; --format csv has its intervals, --format json its figures",
                 );
                 return Ok(Exit::Usage);
-            }
-            let (document, _) = answer::of_summary(&record, &summary());
-            fathom_report::figures_csv(&serde_json::from_str(&document).expect("it was just made"))
+            };
+            rows
         }
         Format::Json | Format::Csv => answer::within(&record, &summary()),
         Format::Markdown => fathom_report::markdown(&summary()),

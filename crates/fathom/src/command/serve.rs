@@ -4,10 +4,11 @@ use crate::cli::{self, FIRST_PORT, IometerArgs, ServeArgs};
 use crate::command::steady;
 use crate::exit::Exit;
 use crate::load::Loaded;
-use crate::{diagnose, load, preset, session, terminal};
+use crate::{answer, diagnose, load, preset, session, terminal};
 use fathom_engine::RealClock;
 use fathom_model::{Diagnostics, Job, Level};
 use fathom_planner::Plan;
+use fathom_report::Summary;
 use fathom_schema::{Facts, Record, Severity, SteadyQuestion, StepRecord, TargetKind};
 use fathom_serve::{Machine, Preset, Role, Server, Settings, Unfinished, Upload};
 use std::path::{Path, PathBuf};
@@ -120,6 +121,14 @@ impl Machine for ThisMachine {
         preset::all()
             .map(|(name, title, text)| Preset { name: name.to_owned(), title, text: text.to_owned() })
             .collect()
+    }
+
+    fn report(&self, record: &Record, summary: &Summary) -> String {
+        answer::within(record, summary)
+    }
+
+    fn answer_rows(&self, record: &Record, summary: &Summary) -> Option<String> {
+        answer::rows(record, summary)
     }
 
     fn complete(&self, asked: &mut SteadyQuestion, facts: &Facts) -> Vec<(Severity, String)> {

@@ -3,6 +3,7 @@
 mod consent;
 mod figures;
 mod kept;
+mod known;
 mod others;
 mod refusals;
 mod resume;
@@ -323,7 +324,7 @@ fn bad_requests_end_as_such() {
     );
     site.raw(declared.as_bytes()).expect(413);
     site.post("/api/v1/jobs/check", &json!({ "texts": "" })).expect(422);
-    site.post("/api/v1/runs/import", &json!({ "no": "run" })).expect(422);
+    site.post("/api/v1/runs/import", &json!({ "no": "run" })).expect(415);
     assert_eq!(bench.stored(), 0, "nothing is left of it");
     site.send("PUT", "/api/v1/runs", &[("Cookie", &site.cookie)], &Value::Null).expect(405);
     // What never says what it wants is not waited for by anyone else.
@@ -529,7 +530,8 @@ fn runs_are_listed_named_taken_along_and_deleted() {
     site.send("DELETE", &path, &[cookie], &Value::Null).expect(204);
     site.get(&path).expect(404);
     let head = format!(
-        "POST /api/v1/runs/import HTTP/1.0\r\nHost: {}\r\nCookie: {}\r\nContent-Length: {}\r\n\r\n",
+        "POST /api/v1/runs/import HTTP/1.0\r\nHost: {}\r\nCookie: {}\r\nContent-Type: application/vnd.fathom.run\r\n\
+         Content-Length: {}\r\n\r\n",
         site.host,
         site.cookie,
         file.body.len()

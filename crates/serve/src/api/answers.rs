@@ -4,9 +4,10 @@
 use super::aside;
 use crate::App;
 use crate::fault::Fault;
-use crate::routes::{Content, Route, json};
+use crate::routes::{Content, Route, json, text};
 use crate::running::file_of;
 use crate::session::Role;
+use crate::stored;
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
@@ -58,17 +59,19 @@ pub(super) fn routes() -> Vec<Route> {
         route(
             "/compare",
             "Sides of runs held against each other, the first against each of the others; of kind `apart`, with the reason, where none can be compared with the first",
-            &[
-                ("sides", "identities of runs; runs of one side joined by ~, sides by commas"),
-                ("margin", "the change that matters; 3% when it is not given"),
-            ],
+            const {
+                &[
+                    text("sides", "identities of runs; runs of one side joined by ~, sides by commas"),
+                    text("margin", "the change that matters; 3% when it is not given"),
+                ]
+            },
             json::<Answered>(),
             || get(compare),
         ),
         route(
             "/environments",
             "Facts of the environment of which not all of these runs have the same value",
-            &[("runs", "identities of runs, separated by commas")],
+            const { &[text("runs", "identities of runs, separated by commas")] },
             json::<Vec<EnvironmentDifference>>(),
             || get(environments),
         ),
@@ -105,8 +108,11 @@ async fn answer(
     Path(run): Path<String>,
 ) -> Result<Json<Option<Answered>>, Fault> {
     aside(move || {
-        let record = fathom_store::overview(&file_of(app.store(), &run)?)?;
-        Ok(Json(fathom_report::answered(&fathom_report::summary(&record))))
+        let stored = stored::overview(&app, &run)?;
+        let summary = fathom_report::summary_of(&stored.record, stored.progress);
+        // What has no answer yet may come to have one.
+        let answered = fathom_report::answered(&summary);
+        Ok(Json(answered.filter(|_| summary.unanswered.is_none() || !stored.goes_on())))
     })
     .await
 }

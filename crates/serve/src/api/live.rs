@@ -4,7 +4,7 @@
 use super::aside;
 use crate::fault::Fault;
 use crate::hub::{Hub, Since, Told};
-use crate::routes::{Content, Route, json};
+use crate::routes::{Content, Route, json, whole};
 use crate::running::file_of;
 use crate::session::Role;
 use crate::{App, elsewhere};
@@ -60,7 +60,9 @@ pub(super) fn routes() -> Vec<Route> {
             path: "/runs/{run}/events",
             role: Some(Role::Viewer),
             summary: "The events of a run as they happen, each with a number to go on from; 204 when it is over and only stored",
-            query: &[("last_event_id", "go on after this event, as the header Last-Event-ID says it")],
+            query: const {
+                &[whole("last_event_id", "go on after this event, as the header Last-Event-ID says it")]
+            },
             body: Content::None,
             status: StatusCode::OK,
             answer: Content::Media("text/event-stream"),

@@ -3,7 +3,7 @@
 
 use super::{aside, media};
 use crate::fault::Fault;
-use crate::routes::{Content, Route, json};
+use crate::routes::{Content, Route, json, text};
 use crate::session::Role;
 use crate::{App, Preset};
 use axum::Json;
@@ -99,7 +99,7 @@ pub(super) fn routes() -> Vec<Route> {
     };
     vec![
         Route {
-            query: &[("path", "for operators: look at this path instead of all block devices")],
+            query: const { &[text("path", "for operators: look at this path instead of all block devices")] },
             ..viewer(
                 "/facts",
                 "What is found on this machine, its block devices among it",

@@ -1,10 +1,12 @@
 //! The operations of the API, and what they take and give.
 
 mod answers;
+mod imports;
 mod jobs;
 mod live;
 mod machine;
 mod refused;
+mod reports;
 mod runs;
 mod searches;
 pub(crate) mod session;

@@ -38,9 +38,9 @@ pub(super) fn told(said: &str) -> Told {
             let message = format!("the parameter \"{name}\" is there twice");
             return Told { message, help: "give it once".to_owned() };
         }
-        let (message, _) = fault(what);
+        let (message, own) = fault(what);
         let message = if of.is_empty() { message } else { format!("the parameter {of}: {message}") };
-        return Told { message, help };
+        return Told { message, help: own.unwrap_or(help) };
     }
     Told { message: said.to_owned(), help: String::new() }
 }
@@ -54,8 +54,8 @@ pub(super) fn too_large(bytes_max: usize) -> Told {
 
 /// What is said of the first parameter that is none of those that are known.
 pub(super) fn unknown_parameter<'a>(mut given: impl Iterator<Item = &'a str>, known: Query) -> Option<Told> {
-    let name = given.find(|name| !known.iter().any(|(known, _)| known == name))?;
-    let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+    let name = given.find(|name| !known.iter().any(|known| known.name == *name))?;
+    let names: Vec<&str> = known.iter().map(|known| known.name).collect();
     let help = if names.is_empty() {
         "there are none here".to_owned()
     } else {
@@ -125,6 +125,12 @@ fn fault(what: &str) -> (String, Option<String>) {
         {
             return (format!("{} stands where {} is expected", kind(found), kind(wanted)), None);
         }
+    }
+    if what.contains("float literal") || what.contains("parse float") {
+        return ("this is no number".to_owned(), Some("give one such as 1.5".to_owned()));
+    }
+    if what.contains("provided string was not `true` or `false`") {
+        return ("this is neither true nor false".to_owned(), None);
     }
     if what.starts_with("invalid digit")
         || what.starts_with("number too large")
@@ -202,6 +208,9 @@ mod tests {
     #[expect(dead_code, reason = "what is refused is not looked at")]
     struct Filter {
         limit: Option<u32>,
+        after_s: Option<f64>,
+        #[serde(default)]
+        targets: bool,
     }
 
     /// What the library says of a body that it cannot read as a `T`.
@@ -270,6 +279,16 @@ mod tests {
             let uri: Uri = format!("/runs?limit={limit}").parse().expect("it is one");
             let said = Query::<Filter>::try_from_uri(&uri).expect_err(limit).body_text();
             check(&said, "the parameter limit: this is no whole number", FORMS);
+        }
+        for after in ["", "abc", "1.5s"] {
+            let uri: Uri = format!("/runs?after_s={after}").parse().expect("it is one");
+            let said = Query::<Filter>::try_from_uri(&uri).expect_err(after).body_text();
+            check(&said, "the parameter after_s: this is no number", "give one such as 1.5");
+        }
+        for targets in ["", "yes", "1"] {
+            let uri: Uri = format!("/runs?targets={targets}").parse().expect("it is one");
+            let said = Query::<Filter>::try_from_uri(&uri).expect_err(targets).body_text();
+            check(&said, "the parameter targets: this is neither true nor false", FORMS);
         }
     }
 

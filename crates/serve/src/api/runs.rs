@@ -1,28 +1,28 @@
 //! Runs: begun, changed, ended, listed, looked at, named, taken along and deleted.
 
+use super::imports::{self, import};
 use super::jobs::{self, Order};
+use super::reports::{self, report};
 use super::{aside, media};
 use crate::fault::Fault;
-use crate::routes::{Content, IMPORT_BYTES_MAX, Route, json};
+use crate::routes::{Content, Route, flag, json, number, text, whole};
 use crate::running::{Active, file_of};
 use crate::session::Role;
+use crate::stored::{self, Stored};
 use crate::{App, elsewhere};
 use axum::Json;
-use axum::body::Body;
 use axum::extract::{Path, Query, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, patch, post};
-use fathom_report::{Csv, IntervalView, OnTarget, Summary, interval_view, on_targets};
+use fathom_report::{IntervalView, OnTarget, Summary, interval_view, on_targets};
 use fathom_run::{NewLoad, RateChange};
-use fathom_store::{LABEL_BYTES_MAX, Labels, StoreError, TAGS_MAX, Untimely};
-use fathom_units::{Bytes, Iops, Nanos, RATES};
-use futures_util::StreamExt;
+use fathom_store::{LABEL_BYTES_MAX, Labels, TAGS_MAX, Untimely};
+use fathom_units::{Iops, Nanos, RATES};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::sync::Arc;
-use tokio::io::AsyncWriteExt;
 
 /// Runs of a list at once, and when nothing else is asked for.
 const LISTED_MAX: usize = 1000;
@@ -75,7 +75,7 @@ pub(crate) struct Filter {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Begun {
     /// Its identity.
-    run: String,
+    pub(super) run: String,
 }
 
 /// Another load for a stream.
@@ -109,12 +109,6 @@ pub(crate) struct Naming {
     title: Option<String>,
     /// Its tags. Left as they are when they are not given.
     tags: Option<Vec<String>>,
-}
-
-/// Which form of a report.
-#[derive(Debug, Default, Deserialize)]
-pub(crate) struct Form {
-    format: Option<String>,
 }
 
 /// Which streams have lines.
@@ -170,14 +164,16 @@ pub(super) fn routes() -> Vec<Route> {
     };
     vec![
         Route {
-            query: &[
-                ("state", "only those in this state"),
-                ("title", "only those whose title contains this, whatever the case"),
-                ("tag", "only those with this tag"),
-                ("since_ms", "only those that began at this time or later"),
-                ("until_ms", "only those that began before this time"),
-                ("limit", "at most so many"),
-            ],
+            query: const {
+                &[
+                    text("state", "only those in this state"),
+                    text("title", "only those whose title contains this, whatever the case"),
+                    text("tag", "only those with this tag"),
+                    whole("since_ms", "only those that began at this time or later"),
+                    whole("until_ms", "only those that began before this time"),
+                    whole("limit", "at most so many"),
+                ]
+            },
             answer: json::<Vec<RunView>>(),
             ..route("get", "/runs", Role::Viewer, "The runs, newest first", || get(list))
         },
@@ -191,7 +187,7 @@ pub(super) fn routes() -> Vec<Route> {
             )
         },
         Route {
-            body: Content::Media("application/vnd.fathom.run"),
+            body: Content::Media(imports::MEDIA),
             status: StatusCode::CREATED,
             answer: json::<Begun>(),
             ..route("post", "/runs/import", Role::Operator, "Take in a run's file", || post(import))
@@ -210,20 +206,27 @@ pub(super) fn routes() -> Vec<Route> {
             ..route("delete", "/runs/{run}", Role::Admin, "Delete a run", || delete(remove))
         },
         Route {
-            query: &[
-                ("step", "only those of this step"),
-                ("after_s", "only those that end later, seconds since their step's start"),
-                ("targets", "`true`: also what was done on each target, of streams that go to 2 to 64"),
-                ("limit", "at most so many"),
-            ],
+            query: const {
+                &[
+                    whole("step", "only those of this step"),
+                    number("after_s", "only those that end later, seconds since their step's start"),
+                    flag(
+                        "targets",
+                        "`true`: also what was done on each target, of streams that go to 2 to 64",
+                    ),
+                    whole("limit", "at most so many"),
+                ]
+            },
             answer: json::<Intervals>(),
             ..route("get", "/runs/{run}/intervals", Role::Viewer, "The intervals of a run", || get(intervals))
         },
         Route {
-            query: &[(
-                "streams",
-                "places of streams in their step, from 0, separated by commas: those with lines",
-            )],
+            query: const {
+                &[text(
+                    "streams",
+                    "places of streams in their step, from 0, separated by commas: those with lines",
+                )]
+            },
             answer: Content::Media("application/json"),
             ..route(
                 "get",
@@ -234,12 +237,12 @@ pub(super) fn routes() -> Vec<Route> {
             )
         },
         Route {
-            query: &[("format", "json, csv, text, markdown or html; json when it is not given")],
+            query: const { &[text("format", reports::FORMAT_HELP)] },
             answer: Content::Media("*/*"),
             ..route("get", "/runs/{run}/report", Role::Viewer, "A run's report as a document", || get(report))
         },
         Route {
-            answer: Content::Media("application/vnd.fathom.run"),
+            answer: Content::Media(imports::MEDIA),
             ..route("get", "/runs/{run}/export", Role::Viewer, "A run's file, to be taken along", || {
                 get(export)
             })
@@ -270,7 +273,9 @@ async fn begin(State(app): State<Arc<App>>, Json(order): Json<Order>) -> Result<
 fn view(app: &App, summary: fathom_store::Summary) -> RunView {
     let goes_on = app.running.of(&summary.id).is_some_and(|active| !active.is_over());
     let is_elsewhere = !goes_on && elsewhere::goes_on(app, &summary);
-    let labels = match summary.state.unread_because() {
+    let seen = (summary.state == fathom_store::State::Unfinished).then(|| stored::end_of(app, &summary.id));
+    let state = seen.flatten().filter(|_| !goes_on).unwrap_or_else(|| summary.state.clone());
+    let labels = match state.unread_because() {
         None if !goes_on && !is_elsewhere => fathom_store::labels(&summary.path).unwrap_or_default(),
         _ => Labels::default(),
     };
@@ -280,10 +285,11 @@ fn view(app: &App, summary: fathom_store::Summary) -> RunView {
         state: match (goes_on, is_elsewhere) {
             (true, _) => RUNNING,
             (_, true) => ELSEWHERE,
-            _ => summary.state.word(),
+            _ => state.word(),
         }
         .to_owned(),
-        unreadable: summary.state.unread_because().map(str::to_owned),
+        // Of one that just begins nothing is stored yet, and nothing is wrong with it.
+        unreadable: state.unread_because().filter(|_| !goes_on).map(str::to_owned),
         run: summary.id,
         started_ms: summary.wall_ms,
         duration_s: summary.duration.as_secs_f64(),
@@ -321,8 +327,8 @@ async fn list(
 
 async fn open(State(app): State<Arc<App>>, Path(run): Path<String>) -> Result<Json<Summary>, Fault> {
     aside(move || {
-        let path = file_of(app.store(), &run)?;
-        let mut summary = fathom_report::summary(&fathom_store::overview(&path)?);
+        let Stored { path, record, progress } = stored::overview(&app, &run)?;
+        let mut summary = fathom_report::summary_of(&record, progress);
         if let Some(title) = fathom_store::labels(&path).ok().and_then(|labels| labels.title) {
             summary.title = title;
         }
@@ -348,6 +354,11 @@ async fn rename(
             "a title or tag is longer than {LABEL_BYTES_MAX} bytes or has control characters, or a tag is empty"
         );
         return Err(Fault::bad("run.label", message, "give a short text"));
+    }
+    if let Some(tag) = tags.iter().flatten().find(|tag| tag.contains(',')) {
+        let message = format!("the tag \"{tag}\" has a comma, which stands between tags");
+        let help = "give two tags, or another sign in its place";
+        return Err(Fault::new(StatusCode::UNPROCESSABLE_ENTITY, "run.label", message, help));
     }
     if tags.as_ref().is_some_and(|tags| tags.len() > TAGS_MAX) {
         return Err(Fault::bad("run.label", format!("there are more than {TAGS_MAX} tags"), "give fewer"));
@@ -442,65 +453,10 @@ async fn charts(
     let streams: Vec<u32> =
         streams.as_deref().map_or(Ok(Vec::new()), |streams| streams.split(',').map(place).collect())?;
     aside(move || {
-        let record = fathom_store::overview(&file_of(app.store(), &run)?)?;
+        let Stored { record, .. } = stored::overview(&app, &run)?;
         Ok(Json(fathom_report::charts_with(&record, &streams)).into_response())
     })
     .await
-}
-
-async fn report(
-    State(app): State<Arc<App>>,
-    Path(run): Path<String>,
-    Query(Form { format }): Query<Form>,
-) -> Result<Response, Fault> {
-    const COLUMNS: usize = 100;
-    let form = format.unwrap_or_else(|| "json".to_owned());
-    let ending = match form.as_str() {
-        "text" => "txt",
-        "markdown" => "md",
-        form => form,
-    };
-    // Always to be kept, never to be shown in place: a report is a page of its own.
-    let name = format!("attachment; filename=\"{run}.{ending}\"");
-    let (kind, text) = aside(move || {
-        let path = file_of(app.store(), &run)?;
-        let record = || fathom_store::overview(&path);
-        let summary = || record().map(|record| fathom_report::summary(&record));
-        match form.as_str() {
-            "json" => Ok(("application/json", fathom_report::json(&summary()?).into_bytes())),
-            "text" => Ok((
-                "text/plain; charset=utf-8",
-                fathom_report::text(&summary()?, COLUMNS, false).into_bytes(),
-            )),
-            "markdown" => {
-                Ok(("text/markdown; charset=utf-8", fathom_report::markdown(&summary()?).into_bytes()))
-            }
-            "html" => Ok(("text/html; charset=utf-8", fathom_report::html(&record()?).into_bytes())),
-            "csv" => Ok(("text/csv; charset=utf-8", rows(&path)?)),
-            _ => Err(Fault::bad(
-                "report.format",
-                format!("there is no report as {form}"),
-                "use json, csv, text, markdown or html",
-            )),
-        }
-    })
-    .await?;
-    Ok(([(header::CONTENT_DISPOSITION, name)], media(kind, text)).into_response())
-}
-
-fn rows(path: &std::path::Path) -> Result<Vec<u8>, Fault> {
-    let failed = |error: std::io::Error| Fault::conflict("report.csv", error.to_string(), "");
-    let mut text = Vec::new();
-    let mut csv = Csv::new(&mut text).map_err(failed)?;
-    let mut fault = None;
-    fathom_store::each_interval(path, &mut |record, interval| {
-        if fault.is_none() {
-            fault = csv.interval(record, &interval).err();
-        }
-    })?;
-    fault.map_or(Ok(()), Err).map_err(failed)?;
-    csv.finish().map_err(failed)?;
-    Ok(text)
 }
 
 async fn export(State(app): State<Arc<App>>, Path(run): Path<String>) -> Result<Response, Fault> {
@@ -514,95 +470,7 @@ async fn export(State(app): State<Arc<App>>, Path(run): Path<String>) -> Result<
         Ok(fathom_store::whole(&path)?)
     })
     .await?;
-    Ok(([(header::CONTENT_DISPOSITION, name)], media("application/vnd.fathom.run", bytes)).into_response())
-}
-
-/// Writes what comes in beside the runs, and makes it one when it can be read as one that is not there yet.
-async fn import(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Result<Response, Fault> {
-    let declared = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-    if declared.is_some_and(|bytes: u64| bytes > IMPORT_BYTES_MAX as u64) {
-        return Err(too_large());
-    }
-    let failed = |error: std::io::Error| Fault::conflict("run.import", error.to_string(), "");
-    tokio::fs::create_dir_all(app.store()).await.map_err(failed)?;
-    let part = app.store().join(format!("{}.import", ulid::Ulid::new()));
-    let received = receive(body, &part).await;
-    let taken = match received {
-        Ok(()) => {
-            let part = part.clone();
-            aside(move || take_in(&app, &part)).await
-        }
-        Err(fault) => Err(fault),
-    };
-    // What became a run has another name by now; looking into it may have left files of the database beside it.
-    for ending in ["import", "import-wal", "import-shm"] {
-        let _ = tokio::fs::remove_file(part.with_extension(ending)).await;
-    }
-    Ok((StatusCode::CREATED, Json(Begun { run: taken? })).into_response())
-}
-
-fn too_large() -> Fault {
-    let message = format!("the file has more than {}", Bytes(IMPORT_BYTES_MAX as u64));
-    Fault::new(StatusCode::PAYLOAD_TOO_LARGE, "run.import", message, "copy it into the folder of the store")
-}
-
-async fn receive(body: Body, part: &std::path::Path) -> Result<(), Fault> {
-    let failed = |error: std::io::Error| Fault::conflict("run.import", error.to_string(), "");
-    let mut file = tokio::fs::File::create_new(part).await.map_err(failed)?;
-    let mut pieces = axum::body::Body::into_data_stream(body);
-    let mut bytes = 0;
-    // What a run does not begin like is not taken to its end.
-    let mut head = fathom_store::FILE_HEAD.as_slice();
-    while let Some(piece) = pieces.next().await {
-        let piece = piece.map_err(|error| Fault::bad("run.import", error.to_string(), ""))?;
-        bytes += piece.len();
-        if bytes > IMPORT_BYTES_MAX {
-            return Err(too_large());
-        }
-        let (begun, rest) = head.split_at(head.len().min(piece.len()));
-        if !piece.starts_with(begun) {
-            return Err(no_run_file());
-        }
-        head = rest;
-        file.write_all(&piece).await.map_err(failed)?;
-    }
-    if !head.is_empty() {
-        return Err(no_run_file());
-    }
-    file.flush().await.map_err(failed)
-}
-
-fn no_run_file() -> Fault {
-    // In the words of the store, which reads it where it begins as one.
-    let message = "the file is not a run stored by fathom: it does not begin as one";
-    Fault::new(StatusCode::UNPROCESSABLE_ENTITY, "run.unreadable", message, "take one that was exported")
-}
-
-fn take_in(app: &App, part: &std::path::Path) -> Result<String, Fault> {
-    // Where it lies meanwhile is nobody's business.
-    let unread = |error: StoreError| {
-        let message = error.to_string().replace(&part.display().to_string(), "the file");
-        let is_ours = matches!(error, StoreError::Io { .. } | StoreError::Full { .. });
-        let status =
-            if is_ours { StatusCode::INTERNAL_SERVER_ERROR } else { StatusCode::UNPROCESSABLE_ENTITY };
-        Fault::new(status, "run.unreadable", message, "")
-    };
-    let run = fathom_store::overview(part).map_err(unread)?.started.run;
-    // A name that a file gives itself may not lead anywhere.
-    let id = ulid::Ulid::from_string(&run)
-        .map_err(|_| Fault::bad("run.import", format!("\"{run}\" is no identity of a run"), ""))?;
-    let place = fathom_store::path_of(app.store(), &id.to_string());
-    let is_there = || Fault::conflict("run.there", format!("the run {id} is here already"), "");
-    fathom_store::make_room(&place).map_err(|error| match error {
-        StoreError::Exists { .. } => is_there(),
-        error => Fault::conflict("run.import", format!("the run {id} cannot be kept: {error}"), ""),
-    })?;
-    // Fails where a run of that name is, unlike renaming.
-    std::fs::hard_link(part, &place).map_err(|error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => is_there(),
-        _ => Fault::conflict("run.import", format!("the run {id} cannot be kept: {error}"), ""),
-    })?;
-    Ok(id.to_string())
+    Ok(([(header::CONTENT_DISPOSITION, name)], media(imports::MEDIA, bytes)).into_response())
 }
 
 async fn stop(State(app): State<Arc<App>>, Path(run): Path<String>) -> Result<StatusCode, Fault> {
@@ -671,8 +539,9 @@ async fn mark(
     let text = text.to_owned();
     let now_ms = fathom_run::wall_ms();
     aside(move || {
-        let path = file_of(app.store(), &run)?;
-        let (record, goes_on) = fathom_store::with_progress(&path, now_ms)?;
+        let stored = stored::overview(&app, &run)?;
+        let goes_on = stored.goes_on();
+        let Stored { path, record, .. } = stored;
         let at = at_ms.map(Nanos::millis);
         let at_ms = fathom_store::moment(&record, at, goes_on, now_ms).map_err(untimely)?;
         fathom_store::mark(&path, at_ms, &text)?;

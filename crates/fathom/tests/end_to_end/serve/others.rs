@@ -92,7 +92,8 @@ fn a_file_that_is_no_run_is_not_taken_to_its_end() {
     let site = Site::start(&bench);
     let head = |length: u64| {
         format!(
-            "POST /api/v1/runs/import HTTP/1.0\r\nHost: {}\r\nCookie: {}\r\nContent-Length: {length}\r\n\r\n",
+            "POST /api/v1/runs/import HTTP/1.0\r\nHost: {}\r\nCookie: {}\r\n\
+             Content-Type: application/vnd.fathom.run\r\nContent-Length: {length}\r\n\r\n",
             site.host, site.cookie
         )
     };

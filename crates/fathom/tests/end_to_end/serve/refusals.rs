@@ -27,9 +27,15 @@ fn no_refusal_speaks_of_types_or_places_of_the_server() {
     assert_eq!(running, json!([]));
     check(
         post("/api/v1/runs/import", &json!({ "no": "run" })),
-        422,
-        "the file is not a run stored by fathom",
+        415,
+        "the body is not declared as a run's file",
     );
+    let no_run = format!(
+        "POST /api/v1/runs/import HTTP/1.0\r\nHost: {}\r\nCookie: {}\r\n\
+         Content-Type: application/vnd.fathom.run\r\nContent-Length: 2\r\n\r\n{{}}",
+        site.host, site.cookie
+    );
+    check(site.raw(no_run.as_bytes()), 422, "the file is not a run stored by fathom");
     assert_eq!(bench.stored(), 0, "nothing is left of it");
     site.end();
 }
