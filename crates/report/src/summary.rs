@@ -138,12 +138,15 @@ fn unanswered(record: &Record, what: &str) -> String {
         return format!("{what}, since no load was run; the notes say why");
     };
     let measured = measured(last);
+    // Those of a ramp, after which nothing was measured, stand in its intervals alone.
+    let is_empty = measured.iter().all(|stream| operations(&stream.tally) == 0);
+    let ramp = last.intervals.iter().filter(|interval| is_empty && interval.phase == Phase::Ramp);
     let errors: Vec<(i32, u64)> = measured
         .iter()
         .flat_map(|stream| &stream.tally.kinds)
+        .chain(ramp.flat_map(|interval| &interval.tally.kinds))
         .flat_map(|kind| kind.errors.iter().copied())
         .collect();
-    let is_empty = measured.iter().all(|stream| operations(&stream.tally) == 0);
     let name = &last.started.step.name;
     if let Some((errno, _)) = errors.iter().max_by_key(|(_, count)| *count) {
         let count: u64 = errors.iter().map(|(_, count)| count).sum();

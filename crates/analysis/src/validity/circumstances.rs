@@ -1,13 +1,13 @@
 //! Checks of the circumstances: how the run ended, errors, the host's settings, the clock.
 
 use super::{Found, Progress, StepView};
-use crate::{errno_name, pts, stored_until};
+use crate::{errno_name, operations, pts, stored_until};
 use fathom_schema::{
-    EngineKind, EnvironmentFact, FileKind, OperationKind, Outcome, Question, Record, Severity, StepRecord,
-    Stream, TargetKind,
+    EngineKind, EnvironmentFact, FileKind, Interval, OperationKind, Outcome, Phase, Question, Record,
+    Severity, StepRecord, Stream, TargetKind,
 };
 use fathom_units::Nanos;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Share of failed operations from which on the figures are those of the failures: a failed operation is often far
 /// faster, or far slower, than one that works.
@@ -175,6 +175,28 @@ fn fresh_devices(record: &Record, found: &mut Found) {
     }
 }
 
+/// Tells errors that ended a stream before its measuring began: no figure holds them.
+fn errors_in_ramp(view: &StepView<'_>, stream: usize, place: &str, found: &mut Found) {
+    let is_of_it = |interval: &&Interval| interval.phase == Phase::Ramp && interval.stream as usize == stream;
+    let mut names: BTreeMap<i32, u64> = BTreeMap::new();
+    for interval in view.step.intervals.iter().filter(is_of_it) {
+        for (errno, count) in interval.tally.kinds.iter().flat_map(|kind| &kind.errors) {
+            *names.entry(*errno).or_default() += count;
+        }
+    }
+    let failed: u64 = names.values().sum();
+    if failed > 0 {
+        let names: Vec<String> =
+            names.iter().map(|(errno, count)| format!("{} × {count}", errno_name(*errno))).collect();
+        found.add(
+            "errors.io",
+            Severity::Invalid,
+            format!("{place}{failed} of the ramp's operations failed: {}", names.join(", ")),
+            "nothing was measured after that: look at the kernel log and at the device's health",
+        );
+    }
+}
+
 fn errors(view: &StepView<'_>, found: &mut Found) {
     if let Some(Question::Steady(question)) = &view.record.started.question
         && pts::is_purge_refused(question, view.step)
@@ -187,7 +209,10 @@ fn errors(view: &StepView<'_>, found: &mut Found) {
         );
         return;
     }
-    for (stream, measured) in view.streams() {
+    for (at, (stream, measured)) in view.streams().enumerate() {
+        if operations(&measured.tally) == 0 {
+            errors_in_ramp(view, at, &view.stream_place(stream), found);
+        }
         for kind in &measured.tally.kinds {
             let failed: u64 = kind.errors.iter().map(|(_, count)| count).sum();
             if failed > 0 {

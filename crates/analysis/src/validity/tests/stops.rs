@@ -3,8 +3,9 @@
 
 use super::frequent::{exponential, simulated};
 use super::timeline::{behaviour, counted};
-use crate::sample::normal;
-use fathom_schema::{Finding, Phase, Record};
+use super::{base, findings};
+use crate::sample::{normal, record};
+use fathom_schema::{Finding, Phase, Record, Severity, Stop, StreamTally};
 
 fn told(record: &Record) -> Vec<String> {
     let words = |one: Finding| format!("{}: {}", one.id.trim_start_matches("behaviour."), one.evidence);
@@ -246,4 +247,23 @@ fn a_level_of_nothing_is_told_as_a_stop() {
         let found = told(&counted(&once, false));
         assert!(found[0].starts_with("cliff: at 60 s throughput stopped, from "), "{found:#?}");
     }
+}
+
+/// An operation that fails in the ramp ends a step before anything is measured.
+#[test]
+fn errors_in_a_ramp_are_told() {
+    let mut early = record(&[base()]);
+    let step = &mut early.steps[0];
+    step.intervals.truncate(1);
+    step.intervals[0].phase = Phase::Ramp;
+    step.intervals[0].tally.kinds[0].errors = vec![(5, 1)];
+    let finished = step.finished.as_mut().unwrap();
+    finished.stop = Stop::IoErrors;
+    finished.streams[0].workers[0].tally = StreamTally::default();
+    let all = findings(&early);
+    let one = all.iter().find(|one| one.id == "errors.io").expect("the ramp has one");
+    assert_eq!(
+        (one.severity, one.evidence.as_str()),
+        (Severity::Invalid, "1 of the ramp's operations failed: EIO × 1")
+    );
 }
