@@ -74,6 +74,8 @@ pub struct FioEntry {
     pub groupid: u32,
     /// How many of fio's jobs it stands for.
     pub members: u32,
+    /// `iodepth` of the last of them, which synchronous engines do not reach.
+    pub queue_depth: u32,
     /// The option `description`; absent from the document when empty.
     pub desc: String,
     /// Options that have values, in order, as the section has them.
@@ -146,8 +148,6 @@ pub struct FioPriority {
 pub struct FioNotStarted {
     /// Its error.
     pub errno: i32,
-    /// The queue depth that it would have had.
-    pub queue_depth: u64,
 }
 
 /// How fio counts calls on the names of files: as I/Os on all blocks of each file, and it times the calls.

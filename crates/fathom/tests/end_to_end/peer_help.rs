@@ -101,6 +101,12 @@ fn one_option_has_the_same_type_and_default() {
         // Of some options fathom's table has no closed list of words; of `ioengine` it lists the engines that are here.
         let is_open = words(&ours.out).is_empty() || option == "ioengine";
         assert!(is_open || missing.is_empty(), "{option} may be {missing:?} too");
+        // Each word has its sentence, in a column of its own.
+        let listed = ours.out.lines().skip_while(|line| !line.contains("valid values: "));
+        for line in listed.filter(|line| !line.is_empty()) {
+            let said = line.split_once(": ").map_or(0, |(_, of)| of.split_whitespace().count());
+            assert!(said > 1, "{option}: {line}");
+        }
         assert!(ours.out.ends_with("\n\n"), "an empty line ends it");
     }
     for option in ["rwx", "qqqqqqqqqqqqqqq"] {
@@ -108,6 +114,24 @@ fn one_option_has_the_same_type_and_default() {
         assert_eq!((ours.code, ours.err.trim()), (theirs.code, theirs.err.trim()), "{option}");
         assert_eq!(ours.out.lines().next(), theirs.out.lines().next(), "{option}");
     }
+}
+
+#[test]
+fn ways_of_verification_are_listed_as_the_peer_knows_them() {
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("ways_of_verification_are_listed_as_the_peer_knows_them", &why);
+    }
+    let bench = Bench::new();
+    let listed = |ended: &Ended| -> Vec<String> {
+        let from = ended.out.lines().skip_while(|line| !line.contains("valid values: "));
+        let words = from.filter_map(|line| line.split_once(": ")?.1.split_whitespace().next());
+        // Those of newer versions.
+        words.filter(|word| *word != "pattern_hdr").map(str::to_owned).collect()
+    };
+    let [theirs, ours] = both(&bench, &["--cmdhelp=verify"]);
+    assert_eq!(listed(&ours), listed(&theirs));
+    let [theirs, ours] = both(&bench, &["--name=a", "--ioengine=null", "--size=4k", "--verify=none"]);
+    assert_eq!((theirs.code, ours.code), (1, 1), "{ours:?}");
 }
 
 #[test]

@@ -87,6 +87,11 @@ fn a_depth_is_found_as_the_peer_finds_it() {
         let ms = document["read"]["runtime"].as_u64().expect("a count");
         assert!((95..300).contains(&ms), "one window is measured, not {ms} ms");
     }
+    // To fio the search raises the depth also where the engine waits for each operation.
+    let waits = "--ioengine=psync --size=1m --filename=f --iodepth=8 --latency_window=100ms --time_based --runtime=9 --latency_percentile=99";
+    for document in both(&format!("{waits} --latency_target=1s"), 0, "") {
+        assert_eq!(document["latency_depth"], 8, "{document:#}");
+    }
     // On a file nothing is as fast as that.
     let missed = "--ioengine=psync --iodepth=1 --latency_target=1us --latency_window=100ms --time_based --runtime=9 --filename=f --rw=write --sync=1 --bs=64k";
     for document in both(missed, 1, "exceeds specified max (1000 nsec): ") {

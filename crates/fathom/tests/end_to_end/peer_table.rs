@@ -104,6 +104,23 @@ const ROWS: &[&str] = &[
     "--rw=read --filename=-",
     "--rw=read --direct=-1 --ioengine=null",
     "--rw=write --write_hint=short --write_barrier=8 --dedupe_global=1",
+    // Any number among the parts of a value is enough for it.
+    "--rw=write --write_barrier=write:4 --uid=-1 --gid=a,4 --thread=x:1 --gtod_cpu=10%",
+    "--rw=write --write_barrier=write",
+    "--rw=write --write_barrier=write:4,sync",
+    // A depth that synchronous engines do not reach.
+    "--rw=write --ioengine=psync --iodepth=4",
+    "--rw=write --ioengine=mmap --iodepth=4 --numjobs=2 --group_reporting",
+    // In the order in which they are given.
+    "--rw=write --gtod_reduce=1 --disable_clat=0",
+    "--rw=write --disable_clat=0 --gtod_reduce=1",
+    "--rw=write --gtod_reduce=1 --disable_lat=0 --disable_slat=0",
+    // One group has one steady state, and one for all of its jobs or none.
+    "--rw=write --ss_dur=5 --name=b --rw=write --size=4k",
+    "--rw=write --ss_dur=5 --name=b --rw=write --size=4k --new_group",
+    "--rw=write --ss_dur=5 --name=b --rw=write --size=4k --ss_dur=5 --ss=iops:1%",
+    "--rw=write --ss_dur=5 --name=b --rw=write --size=4k --ss_dur=5 --ss=iops_slope:0.01%",
+    "--rw=write --ss_dur=5 --numjobs=2 --name=b --rw=write --size=4k --ss_dur=5 --ss_ramp=1",
     "--rw=read --percentile_list=1:2:3:4:5:6:7:8:9:10:11:12:13:14:15:16:17:18:19:20:21",
     "--rw=write --buffer_compress_percentage=50 --refill_buffers",
     "--rw=write --zero_buffers",
@@ -176,7 +193,7 @@ fn figures(document: &Value, kind: char) -> Vec<Vec<(u64, u64)>> {
 }
 
 /// What jobs are called and told, and how they ended.
-fn names(document: &Value) -> Vec<[Value; 5]> {
+fn names(document: &Value) -> Vec<[Value; 6]> {
     let jobs = document["jobs"].as_array().expect("a document has jobs");
     let of_job = |job: &Value| {
         let syncs = job["sync"]["total_ios"].clone();
@@ -185,10 +202,19 @@ fn names(document: &Value) -> Vec<[Value; 5]> {
             job["groupid"].clone(),
             job["error"].clone(),
             job["job options"].clone(),
+            job["latency_depth"].clone(),
             syncs,
         ]
     };
     jobs.iter().map(of_job).collect()
+}
+
+/// Which latencies were taken of each direction that did anything.
+fn timed(document: &Value) -> Vec<bool> {
+    let jobs = document["jobs"].as_array().expect("a document has jobs").iter();
+    let directions = jobs.flat_map(|job| ["read", "write"].map(|name| &job[name]));
+    let latencies = directions.flat_map(|of| ["slat_ns", "clat_ns", "lat_ns"].map(|name| &of[name]["N"]));
+    latencies.map(|count| count.as_u64().is_some_and(|count| count > 0)).collect()
 }
 
 fn keys(value: &Value, at: &str, found: &mut BTreeSet<String>) {
@@ -224,6 +250,10 @@ fn differences(row: &str) -> Vec<String> {
     }
     if let (Some(peer), Some(ours)) = (peer.document, ours.document) {
         compare("jobs", format!("{:?}", names(&peer)), format!("{:?}", names(&ours)));
+        // What else leaves latencies out is not the table's.
+        if row.contains("gtod_reduce") {
+            compare("latencies", format!("{:?}", timed(&peer)), format!("{:?}", timed(&ours)));
+        }
         compare("figures", format!("{:?}", figures(&peer, kind)), format!("{:?}", figures(&ours, kind)));
         let (mut of_peer, mut of_ours) = (BTreeSet::new(), BTreeSet::new());
         keys(&peer, "", &mut of_peer);

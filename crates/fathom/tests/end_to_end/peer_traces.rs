@@ -184,8 +184,16 @@ fn traces_are_replayed_as_fio_does() {
     }
     let binary = binary();
     let faulty = TRACE.replace("10012 ", "nonsense\n10000 x lick 0 1\n10000 x read 0\n10012 ");
-    let files: [(&str, &[u8]); 4] =
-        [("t", TRACE.as_bytes()), ("u", WAITING.as_bytes()), ("b", &binary), ("f", faulty.as_bytes())];
+    // A wait without a length is none.
+    let endless =
+        WAITING.replace("version 2 iolog\n", "version 2 iolog\nx wait 99999999\nx wait 99999999 x\n");
+    let files: [(&str, &[u8]); 5] = [
+        ("t", TRACE.as_bytes()),
+        ("u", WAITING.as_bytes()),
+        ("b", &binary),
+        ("f", faulty.as_bytes()),
+        ("e", endless.as_bytes()),
+    ];
     for arguments in [
         "--read_iolog=t",
         "--read_iolog=t --replay_no_stall=1",
@@ -194,6 +202,7 @@ fn traces_are_replayed_as_fio_does() {
         "--read_iolog=t --replay_scale=2 --replay_align=4096",
         "--read_iolog=u",
         "--read_iolog=u --replay_no_stall=1",
+        "--read_iolog=e",
         "--read_iolog=f --replay_no_stall=1",
         "--read_iolog=t --rw=randwrite --bs=64k --size=1m --loops=3 --filename=z",
         "--read_iolog=b --replay_redirect=x",
@@ -249,6 +258,38 @@ fn a_log_that_was_written_is_replayed() {
         let of = |document: &Value| document["jobs"][0][kind][key].as_u64();
         assert_eq!(of(&replayed), of(&written), "{kind}/{key}");
     }
+}
+
+/// fio 3.33 leaves trims of its own logs out, newer versions carry them out; fathom does so where the content may be lost.
+#[test]
+fn trims_of_logs_are_carried_out_with_consent() {
+    let bench = Bench::new();
+    let rest = |stamp: &str| {
+        ["add", "open", "read 0 4096", "trim 4096 4096", "close"]
+            .map(|line| format!("{stamp}x {line}\n"))
+            .concat()
+    };
+    bench.write("two", format!("fio version 2 iolog\n{}", rest("")));
+    bench.write("three", format!("fio version 3 iolog\n{}", rest("1 ")));
+    bench.write("x", vec![7; 65_536]);
+    for log in ["two", "three"] {
+        let line = format!("fio --name=a --read_iolog={log} --output-format=json");
+        bench.check_refused(&line, 1, &["x: holds 64 KiB that fathom did not write", "--overwrite"]);
+    }
+    if let Err(why) = tool("fio", &["--version"]) {
+        skip("trims_of_logs_are_carried_out_with_consent", &why);
+    } else {
+        let line = ["fio", "--name=a", "--read_iolog=two", "--minimal"];
+        bench.run(&line).expect(0, &["bad ddir: 2"]);
+    }
+    let line = "fio --name=a --read_iolog=two --output-format=json --overwrite";
+    let document = bench.fathom(line).expect(0, &[]).json();
+    let job = &document["jobs"][0];
+    assert_eq!(
+        (&job["read"]["total_ios"], &job["trim"]["total_ios"]),
+        (&1.into(), &1.into()),
+        "{document:#}"
+    );
 }
 
 #[test]

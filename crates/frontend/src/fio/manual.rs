@@ -1,6 +1,8 @@
 //! What `--cmdhelp` and `--enghelp` say of fio's options: a sentence each, and how their values are written. Types, defaults,
 //! order and levels are those of fio 3.33, which has the newer ones, at the end, not at all. Knows nothing of what options set.
 
+mod words;
+
 use super::lower::{is_private, private_options};
 use super::options::{OptionRow, Status, find};
 use Form::{Boolean, Flag, Number, Numbers, Ranges, Scaled, Size, Text, Time};
@@ -124,7 +126,8 @@ impl Entry {
             add("range", &max.map_or_else(|| format!("min={min}"), |max| format!("min={min}, max={max}")));
         }
         for (at, word) in row.words().iter().enumerate() {
-            add(if at == 0 { "valid values" } else { "" }, word);
+            let line = format!("{word:<10} {}", words::said(row.name, word));
+            add(if at == 0 { "valid values" } else { "" }, line.trim_end());
         }
         if row.name == "ioengine" {
             for (at, (engine, does)) in ENGINES.iter().enumerate() {
@@ -486,6 +489,15 @@ mod tests {
         assert!(text.contains("                    : psync      pread and pwrite\n"), "{text}");
         for (engine, _) in ENGINES {
             assert!(private_options(engine).is_some(), "{engine} is not here");
+        }
+    }
+
+    #[test]
+    fn each_word_is_described() {
+        for entry in ENTRIES {
+            let words = entry.row().words().iter();
+            let missing: Vec<_> = words.filter(|word| words::said(entry.name, word).is_empty()).collect();
+            assert!(missing.is_empty(), "{}: {missing:?}", entry.name);
         }
     }
 

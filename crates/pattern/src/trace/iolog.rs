@@ -77,10 +77,15 @@ fn read_line(
         "datasync" => Action::DataSync,
         "wait" if version == Version::Two => {
             // fio's manual says microseconds since the wait before; fio itself (3.33) waits until so many milliseconds
-            // after its start.
-            return Ok(match fields.next().and_then(|word| word.parse::<u64>().ok()) {
-                Some(millis) => gatherer.wait_until(millis.saturating_mul(1_000_000)),
-                None => Err("wait without a time".to_owned()),
+            // after its start. As it does, a line counts only with a length, of which nothing is made.
+            let [millis, length] = [fields.next(), fields.next()];
+            let length = length.and_then(|word| word.parse::<u32>().ok());
+            return Ok(match (millis.and_then(|word| word.parse::<u64>().ok()), length) {
+                (Some(millis), Some(_)) => gatherer.wait_until(millis.saturating_mul(1_000_000)),
+                (Some(_), None) => {
+                    Err("wait without a length, with which fio passes it over: add a 0".to_owned())
+                }
+                (None, _) => Err("wait without a time".to_owned()),
             });
         }
         "wait" => return Ok(Err("version 3 has no wait: its times say when".to_owned())),

@@ -88,6 +88,15 @@ fn times_that_nobody_lives_to_see_are_told() {
 fn version_2_waits() {
     let text = "fio version 2 iolog\na add\na open\na read 0 10\na wait 300 0\na write 10 10\na wait 200 0\na sync 0 0\n";
     check(text, &rule(), &["R0@0+10", "W0@10+10 300000us", "S0 300000us"], &[]);
+    // As in fio, a wait is one with a length only, which is nothing.
+    let text = "fio version 2 iolog\na add\na open\na wait 2000\na read 0 10\na wait 20 x\na wait 10 7\na read 10 10\n";
+    let says = "wait without a length, with which fio passes it over: add a 0";
+    check(
+        text,
+        &rule(),
+        &["R0@0+10", "R0@10+10 10000us"],
+        &[&format!("line 4: {says}"), &format!("line 6: {says}")],
+    );
 }
 
 #[test]

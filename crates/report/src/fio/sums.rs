@@ -28,7 +28,7 @@ pub(super) struct Sums {
     /// Errors of kinds that the job goes on after, whether it went on after this one or not, as fio counts them: failed
     /// operations of all kinds, and those whose data was not what was written.
     pub(super) errors: u64,
-    /// Queue depth of the last worker: the one that it found, or had.
+    /// `iodepth` of the last job, or the queue depth that it found.
     pub(super) queue_depth: u32,
     /// Its targets were prepared and nothing more.
     pub(super) is_idle: bool,
@@ -95,7 +95,9 @@ impl Sums {
             waiting: _,
             oldest_waiting: _,
         } = worker;
-        if let Some(found) = depth {
+        if let Some(found) = depth
+            && (found.depth < stream.queue_depth || *error != 0)
+        {
             self.queue_depth = found.depth;
         }
         self.add_tally(tally, end.since(*start), 1);
@@ -164,7 +166,8 @@ pub(super) fn gather(record: &Record, entry: &FioEntry) -> Sums {
         let FioWorkers { step: step_at, stream: stream_at, worker } = *part;
         let Some(step) = record.steps.get(step_at) else { continue };
         let Some(stream) = step.started.step.streams.get(stream_at) else { continue };
-        sums.queue_depth = stream.queue_depth;
+        // fio's search raises `iodepth`, also where its engine waits for each operation and nothing changes by that.
+        sums.queue_depth = entry.queue_depth.max(stream.queue_depth);
         // fio's engines of storage carry out trims where they are submitted, and take no time of that.
         trims_at_once |= !matches!(stream.engine.kind, EngineKind::Null | EngineKind::Sim);
         sums.depth_search = stream.depth_search;
@@ -193,11 +196,11 @@ pub(super) fn gather(record: &Record, entry: &FioEntry) -> Sums {
         let errors = sums.tally.kinds.iter().flat_map(|kind| &kind.errors);
         sums.error = errors.map(|&(errno, _)| errno).next().unwrap_or(0);
     }
-    if let Some(FioNotStarted { errno, queue_depth }) = entry.not_started {
+    if let Some(FioNotStarted { errno }) = entry.not_started {
         sums.error = if sums.error == 0 { errno } else { sums.error };
         if entry.workers.is_empty() {
             sums.is_idle = true;
-            sums.queue_depth = u32::try_from(queue_depth).unwrap_or(u32::MAX);
+            sums.queue_depth = entry.queue_depth;
         }
     }
     if trims_at_once {

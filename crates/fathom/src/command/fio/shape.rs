@@ -34,8 +34,8 @@ pub(super) fn shape(
         let joins = clone.group_reporting
             && last.is_some_and(|last| last.group_reporting && last.group_id == clone.group_id);
         last = Some(clone);
-        let not_started =
-            fallen.get(&clone.stream).map(|&errno| FioNotStarted { errno, queue_depth: clone.queue_depth });
+        let not_started = fallen.get(&clone.stream).map(|&errno| FioNotStarted { errno });
+        let queue_depth = u32::try_from(clone.queue_depth).unwrap_or(u32::MAX);
         match entries.last_mut().filter(|_| joins) {
             Some(entry) => {
                 let new =
@@ -53,6 +53,7 @@ pub(super) fn shape(
                 entry.clat_percentiles = clone.clat_percentiles;
                 entry.lat_percentiles = clone.lat_percentiles;
                 entry.continues_on_error = clone.continues_on_error;
+                entry.queue_depth = queue_depth;
             }
             None => entries.push(FioEntry {
                 jobname: clipped(&clone.job_name, NAME_BYTES_MAX),
@@ -61,6 +62,7 @@ pub(super) fn shape(
                 options: echoed(clone),
                 has_options: clone.has_options,
                 members: 1,
+                queue_depth,
                 workers,
                 continues_on_error: clone.continues_on_error,
                 percentiles: clone.percentiles.clone(),

@@ -83,6 +83,8 @@ struct Group {
     jobs: u32,
     /// Whether those that later jobs are put together with have percentiles of the latency.
     lat_percentiles: bool,
+    /// What ends its first job as its steady state.
+    steady: Option<settling::Asked>,
 }
 
 /// What runs together: the jobs from one barrier to the next.
@@ -284,6 +286,12 @@ impl Lowering<'_> {
         let control = &parsed.settings.control;
         if (control.stonewall || control.new_group) && self.group.jobs > 0 {
             self.group = Group { id: self.group.id + 1, ..Group::default() };
+        }
+        let asked = settling::asked(&parsed.settings.demands);
+        if self.group.jobs == 0 {
+            self.group.steady = asked;
+        } else if self.group.steady != asked {
+            settling::refuse_differences(&parsed.settings, parsed.span, self.faults);
         }
         let report = &parsed.settings.report;
         if self.group.jobs == 0 || !report.group_reporting {

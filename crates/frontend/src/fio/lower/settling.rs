@@ -32,6 +32,28 @@ pub(super) fn set_depth(options: &mut StreamOptions, settings: &Settings, span: 
     }
 }
 
+/// What ends a job as its steady state: the rule, and the microseconds of its window, before that, and of a sample.
+pub(super) type Asked = (Steady, [u64; 3]);
+
+/// What all jobs of a group have to ask for alike.
+pub(super) fn asked(demands: &Demands) -> Option<Asked> {
+    let Demands { steady, steady_window, steady_after, steady_every, .. } = *demands;
+    let every = if steady_every > 0 { steady_every } else { SAMPLE_US };
+    (steady_window > 0).then(|| (steady.unwrap_or_else(usual), [steady_window, steady_after, every]))
+}
+
+/// A job that asks for another steady state than those before it in its group, or for one where they do not. fio compares
+/// all jobs of one number, whether `group_reporting` puts them together or not.
+pub(super) fn refuse_differences(settings: &Settings, span: Span, faults: &mut Faults) {
+    let names =
+        ["steadystate", "steadystate_duration", "steadystate_ramp_time", "steadystate_check_interval"];
+    let place = names.into_iter().fold(span, |place, name| settings.span(name, place));
+    let message = "its steady state differs from that of the jobs before it in the same reporting group";
+    let help = "set steadystate, ss_dur and ss_ramp alike in all of them, or begin another group with new_group or \
+                stonewall";
+    faults.error("fio.contradiction", place, message, help);
+}
+
 /// Sets what ends the stream as its steady state. As with fio there is none without a window.
 pub(super) fn set(options: &mut StreamOptions, settings: &Settings, span: Span, faults: &mut Faults) {
     let Demands { steady, steady_window, steady_after, steady_every, .. } = settings.demands;

@@ -216,8 +216,12 @@ pub(crate) fn apply(
             settings.spans.insert(row.name, line.value_span);
             let mut misreads = Vec::new();
             let result = read(row, value, settings, &mut misreads);
-            let is_read = result.is_ok();
-            if let Err(Fault { message, help }) = result {
+            // What asks for nothing may be written in whatever way fio takes.
+            let is_ignored = matches!(row.status, Status::Accepted(_)) && is_number_to_fio(row.value, text);
+            let is_read = result.is_ok() || is_ignored;
+            if let Err(Fault { message, help }) =
+                result.or_else(|fault| if is_ignored { Ok(()) } else { Err(fault) })
+            {
                 faults.error("fio.bad-value", line.value_span, message, help);
             }
             for misread in misreads {
@@ -243,6 +247,28 @@ pub(crate) fn apply(
     // A text that may be absent is, where there is nothing behind its sign.
     let is_absent = matches!(row.value, Value::OptionalText(_)) && text.is_empty();
     Some((row, line.value.clone().filter(|_| !is_absent)))
+}
+
+/// Whether fio finds a number in this value, which it takes apart at commas, colons and dashes: one of the parts is enough
+/// for it. Of the parts before the first comma it looks at the first only.
+fn is_number_to_fio(value: Value, text: &str) -> bool {
+    let is_number = |part: &str| match value {
+        Value::Boolean(_) => matches!(leading_integer(part), Some(0 | 1)),
+        Value::Flag(_) | Value::Count(0, ..) | Value::Bytes(0, ..) => {
+            part.trim_start().starts_with(|c: char| c.is_ascii_digit())
+        }
+        _ => false,
+    };
+    let mut rest = text;
+    loop {
+        if is_number(rest) {
+            return true;
+        }
+        let Some((_, behind)) = [',', ':', '-'].into_iter().find_map(|sign| rest.split_once(sign)) else {
+            return false;
+        };
+        rest = behind;
+    }
 }
 
 /// Warns of a value that fio takes for something else than what it says.

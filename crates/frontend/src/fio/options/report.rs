@@ -59,6 +59,10 @@ pub(super) const ROWS: &[OptionRow] = &[
             if flag {
                 s.report.measures =
                     Measures { submission: false, completion: false, service: false, bandwidth: false };
+                // Those stay away where a later option brings a latency back.
+                s.report.clat_percentiles = false;
+                s.report.lat_percentiles = false;
+                s.report.slat_percentiles = false;
             }
         }),
     ),
