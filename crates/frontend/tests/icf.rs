@@ -291,6 +291,24 @@ fn first_error(text: &str) -> Option<(usize, &'static str)> {
     Some((line, error.code))
 }
 
+/// Readers of results split at commas, and names written by hand may have some.
+#[test]
+fn rows_have_six_cells_whatever_the_names() {
+    let managers: &[(&str, &[Worker<'_>])] = &[("M,1", &[("w,1", &["A"], &["C:", "T,2"])])];
+    let document = good(&fixture("NORMAL", CYCLES, managers));
+    for test in &tests(&document).unwrap() {
+        for row in rows(&document, test, Record::All) {
+            assert_eq!(row.cells.join(",").matches(',').count(), 5, "{row:?}");
+        }
+    }
+    let names = |text: &str| {
+        let all = tests(&document).unwrap();
+        let found = all.iter().flat_map(|test| rows(&document, test, Record::All));
+        found.filter(|row| row.cells[1] == text).count()
+    };
+    assert!(names("M 1") > 0 && names("w 1") > 0 && names("T 2") > 0);
+}
+
 #[test]
 fn faults_have_their_line() {
     let managers: &[(&str, &[Worker<'_>])] = &[("M", &[("w", &["A"], &["C:"])])];

@@ -28,6 +28,15 @@ pub enum Subject {
 
 /// All rows of a test, those for processors left out; `record` says which are wanted.
 pub fn rows(document: &Document, test: &Test, record: Record) -> Vec<Row> {
+    let mut rows = told(document, test, record);
+    // Names of managers, workers and specifications can have none in Iometer's window, which is not asked where a file is written by hand.
+    for cell in rows.iter_mut().flat_map(|row| &mut row.cells) {
+        *cell = without_commas(cell);
+    }
+    rows
+}
+
+fn told(document: &Document, test: &Test, record: Record) -> Vec<Row> {
     let scene = Scene { document, test };
     let mut rows = Vec::new();
     if record == Record::None {
@@ -103,7 +112,7 @@ impl Scene<'_> {
         for (place, target) in worker.targets.iter().take(active).enumerate() {
             let manager = &self.document.managers[index];
             let (kind, name) = match &target.kind {
-                Kind::Disk => ("DISK", without_commas(&target.name)),
+                Kind::Disk => ("DISK", target.name.clone()),
                 Kind::Tcp | Kind::Vi => ("NETWORK", connection(manager, worker, target)),
             };
             rows.push(Row {
@@ -153,7 +162,7 @@ impl Scene<'_> {
     }
 }
 
-/// A target's name as it stands in results, whose cells end at commas.
+/// A name as it stands in results, whose cells end at commas.
 fn without_commas(name: &str) -> String {
     name.replace([',', '\n', '\r'], " ")
 }
@@ -161,6 +170,5 @@ fn without_commas(name: &str) -> String {
 /// Both ends of a network target.
 fn connection(manager: &Manager, worker: &Worker, target: &Target) -> String {
     let peer = target.manager.as_ref().map_or("", |(_, name)| name);
-    let local = without_commas(&worker.interface);
-    format!("{}:{local} >> {peer}:{}", manager.name, without_commas(&target.name))
+    format!("{}:{} >> {peer}:{}", manager.name, worker.interface, target.name)
 }
