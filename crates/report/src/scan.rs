@@ -57,7 +57,10 @@ pub fn sentence(scan: &Scan) -> String {
         (!slow.is_empty()).then(|| {
             let unproven = match slow_unproven.len() {
                 0 => String::new(),
-                unproven => format!(" ({unproven} not read again, since that takes too long)"),
+                unproven if scan.is_complete => {
+                    format!(" ({unproven} not read again, since that takes too long)")
+                }
+                unproven => format!(" ({unproven} not read again, since the scan was ended)"),
             };
             format!(
                 "{} of {} and more{unproven}",

@@ -6,6 +6,9 @@ use super::fit::Fit;
 use super::law::Law;
 use crate::statistics::{f_beyond, t_quantile};
 
+/// Times what a law leaves anywhere that a fall has to be for one load beyond the peak to show it.
+const PLAIN_TIMES: f64 = 10.0;
+
 /// Sharpness (q of the soft minimum) from which on a ceiling is held rather than approached: nine tenths of
 /// it take 1.4 times the load at which the slope alone would reach it; at 1, the USL without coherency, 9 times.
 const SHARP: f64 = 3.0;
@@ -55,7 +58,7 @@ impl Verdict {
             return Self::Linear;
         }
         // More load that loses throughput is no saturation.
-        let is_peaked = falls(loads) || falls_past_peak(&law, loads);
+        let is_peaked = falls(loads) || falls_past_peak(&law, loads) || falls_plainly(fit, last);
         if matches!(law, Law::Usl { .. }) && is_peaked && beta_is_certain(fit, points) {
             return Self::Retrograde;
         }
@@ -118,6 +121,14 @@ fn falls_past_peak(law: &Law, loads: &[Load]) -> bool {
     past.len() >= 2
         && is_fallen(past.iter().sum::<f64>() / past.len() as f64)
         && past.last().is_some_and(|x| is_fallen(*x))
+}
+
+/// Whether the last load lies below a law's peak by what is a fall, and by far more than the law leaves anywhere: of exact figures one
+/// load beyond the peak is enough.
+fn falls_plainly(fit: &Fit, last: &Load) -> bool {
+    let Some(peak) = fit.law.peak().filter(|peak| last.n > peak.n) else { return false };
+    let fall = 1.0 - last.x / peak.x;
+    fall > FALL_MIN && fit.max_relative_error * PLAIN_TIMES < fall
 }
 
 /// Whether a constant passes as near to the means as a law with two coefficients more does: what the law adds is tested by F

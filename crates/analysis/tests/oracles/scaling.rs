@@ -298,6 +298,21 @@ fn a_usl_without_contention_is_judged_as_the_line_that_it_is() {
     }
 }
 
+/// Of exact figures one load beyond the peak shows that throughput falls, and of noisy ones it does not.
+#[test]
+fn one_load_beyond_the_peak_is_enough_where_nothing_is_left() {
+    let of = |noise: f64| {
+        let loads = [1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0];
+        let x = |n: f64| 1000.0 * n / (1.0 + 0.02 * (n - 1.0) + 0.002 * n * (n - 1.0));
+        let off = |at: usize| if at.is_multiple_of(2) { 1.0 + noise } else { 1.0 - noise };
+        let points: Vec<Point> =
+            loads.iter().enumerate().map(|(at, &n)| Point { n, x: (x(n) * off(at)).round() }).collect();
+        answers(&points, None, Weighting::Equal, &[], 1).verdict
+    };
+    assert_eq!(of(0.0), Verdict::Retrograde);
+    assert_eq!(of(0.01), Verdict::Contention);
+}
+
 /// Laws pass through points that are all alike, and none is told by them.
 #[test]
 fn laws_of_a_constant_are_not_determined() {
