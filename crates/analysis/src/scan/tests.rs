@@ -1,3 +1,5 @@
+//! What a scan came to, from records of looks at made-up places: what was read, what is slow and what cannot be read.
+
 use super::*;
 use fathom_units::{Bytes, Nanos};
 
