@@ -704,7 +704,7 @@ mod tests {
         // The mean is 150 µs there.
         let (mut low, mut high) = (60e3, 79e3);
         for _ in 0..60 {
-            let middle = (low + high) / 2.0;
+            let middle = f64::midpoint(low, high);
             if mean_s(middle) < 150e-6 { low = middle } else { high = middle }
         }
         let truth: f64 = low;
