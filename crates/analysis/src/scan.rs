@@ -292,10 +292,18 @@ pub fn scan(record: &Record) -> Option<Scan> {
     let is_complete = record.outcome() == Some(&fathom_schema::Outcome::Complete);
     let (mut zones, mut looks, mut again) = (Vec::new(), Vec::new(), Vec::new());
     let (mut retried, mut access, mut burst) = (Vec::new(), None, None);
-    let (mut failed_once, mut slow_at_first) = (Vec::new(), Vec::new());
+    let (mut failed_once, mut slow_at_first, mut broken_off) = (Vec::new(), Vec::new(), Vec::new());
     for step in &record.steps {
         let Some(part) = Part::of(&step.started.step) else { continue };
         let Some((mut look, point)) = look(step) else { continue };
+        let stop = step.finished.as_ref().map(|finished| finished.stop);
+        if stop != Some(Stop::Complete) {
+            // How far it came is not known of each read, but what one of them showed is.
+            if !matches!(part, Part::Access(_) | Part::Burst) {
+                broken_off.push(look);
+            }
+            continue;
+        }
         match part {
             Part::Zone(_) => zones.push(zone(&look, point.as_ref(), step, &question.classes_ns)),
             Part::Again(zone) => {
@@ -344,10 +352,22 @@ pub fn scan(record: &Record) -> Option<Scan> {
         access.reads.sort_unstable();
     }
     let slow_share = mark_slow(&mut zones, &again, u64::from(question.block));
-    let (unreadable, mut errors_once) = ends(&looks, &|look| look.errors > 0);
+    let (mut unreadable, mut errors_once) = ends(&looks, &|look| look.errors > 0);
     let skipped = skipped(&looks, &|look| look.errors > 0 || look.max_s >= slow_s || look.short.is_some());
     let untried = if is_complete { untried(question, &looks) } else { Vec::new() };
-    let (slow, mut slow_once) = ends(&looks, &|look| look.max_s >= slow_s);
+    let (mut slow, mut slow_once) = ends(&looks, &|look| look.max_s >= slow_s);
+    for look in broken_off {
+        let is_new = |known: &[Area]| !known.iter().any(|area| look.area.holds(area) || look.area == *area);
+        if look.errors > 0 && is_new(&unreadable) {
+            unreadable.push(look.area);
+        }
+        if look.max_s >= slow_s && is_new(&slow) {
+            slow.push(look.area);
+        }
+        looks.push(look);
+    }
+    unreadable.sort_by_key(|area| area.start);
+    slow.sort_by_key(|area| area.start);
     let has_retry = |area: &Area| retried.iter().any(|(again, _)| again.wanted == *area);
     let slow_unproven =
         slow.iter().filter(|area| question.retries > 0 && !has_retry(area)).copied().collect();
@@ -486,7 +506,7 @@ fn joined(areas: Vec<Area>) -> Vec<Area> {
 }
 
 fn look(step: &StepRecord) -> Option<(Look, Option<LoadPoint>)> {
-    let finished = step.finished.as_ref().filter(|finished| finished.stop == Stop::Complete)?;
+    let finished = step.finished.as_ref()?;
     let extent = step.started.step.streams.first()?.workers.first()?.extents.first()?;
     let wanted = Area { start: extent.start.0, length: extent.length.0 };
     let stream = step.started.step.streams.first()?;

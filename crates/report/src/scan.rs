@@ -33,7 +33,7 @@ pub fn sentence(scan: &Scan) -> String {
         burst: _,
     } = scan;
     let (was_read, to_read) = scan.read_of();
-    if zones.is_empty() {
+    if zones.is_empty() && unreadable.is_empty() && slow.is_empty() {
         return of_none(scan);
     }
     // What lies behind the last whole block is a smaller read, and says nothing of speeds beside others.
@@ -43,7 +43,10 @@ pub fn sentence(scan: &Scan) -> String {
     let lost: u64 = unreadable.iter().map(|(area, _)| area.length).sum();
     let faults: Vec<String> = [
         (lost > 0).then(|| {
-            format!("{} in {} CANNOT BE READ", Bytes(lost).approximate(), count(unreadable.len(), "place"))
+            // Where it was ended, nobody looked closer which part of a place it is.
+            let up_to = if *is_complete { "" } else { "up to " };
+            let places = count(unreadable.len(), "place");
+            format!("{up_to}{} in {places} CANNOT BE READ", Bytes(lost).approximate())
         }),
         access.as_ref().filter(|access| access.errors > 0).map(|access| {
             let all = access.errors + access.reads.len() as u64;

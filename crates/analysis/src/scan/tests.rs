@@ -225,3 +225,21 @@ fn a_zone_is_slow_beside_its_neighbours_and_not_beside_all() {
     let was: Vec<usize> = (0..100).filter(|&at| zones[at].was_slow).collect();
     assert_eq!((slow, was, zones[40].bytes_per_s), (vec![20], vec![40], 158.0));
 }
+
+/// What ended a scan was seen in the place that it was reading then.
+#[test]
+fn what_a_place_that_was_broken_off_showed_is_told() {
+    let (first, second) = (Area { start: 0, length: 4 << 20 }, Area { start: 4 << 20, length: 4 << 20 });
+    let of = |reads: &[u64], errors: u64| {
+        let parts = [(Part::Zone(0), first, &[1, 1, 1, 1][..], 0), (Part::Zone(1), second, reads, errors)];
+        let mut all = record(8 << 20, 3, &parts);
+        all.steps[1].finished.as_mut().expect("it has an end").stop = Stop::Interrupted;
+        all.finished = None;
+        scan(&all).expect("it is a scan")
+    };
+    let tried = Area { length: 2 << 20, ..second };
+    let (failed, slow, well) = (of(&[1], 1), of(&[1, 200], 0), of(&[1, 1], 0));
+    assert_eq!((failed.unreadable, failed.zones.len()), (vec![(tried, 5)], 1));
+    assert_eq!(slow.slow, vec![(tried, 0.2)]);
+    assert_eq!((well.unreadable, well.slow, well.is_complete), (vec![], vec![], false));
+}
