@@ -114,7 +114,7 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
         let by_more_than_chance =
             is_steady && rise > (tally.arrivals as f64).sqrt() && undone > rise * UNDONE_MIN;
         left > slots.saturating_mul(SLOTS_TIMES) && grows_evenly(&backlog)
-            || by_more_than_chance && grows_evenly(&waiting)
+            || by_more_than_chance && (grows_evenly(&waiting) || never_emptied(&waiting))
     };
     // The end of a course holds ever after, whatever came before it.
     let may_be = !course.is_empty() || exceeds_full_queue(asked, &waiting, intervals, slots);
@@ -306,12 +306,30 @@ fn never_caught_up(measured: &Measured, intervals: &[&Interval], slots: u64) -> 
     if backlog.len() < EVEN_INTERVALS_MIN || left <= slots.saturating_mul(SLOTS_TIMES) {
         return false;
     }
-    let steps: Vec<f64> = backlog.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    let (grown, count) = (backlog[backlog.len() - 1] - backlog[0], steps.len() as f64);
-    let variance = steps.iter().map(|step| (step - grown / count).powi(2)).sum::<f64>() / (count - 1.0);
     rush.length() as f64 >= length(intervals) as f64 * NEVER_EMPTY_SHARE
-        && grown > WALK_DEVIATIONS * (variance * count).sqrt()
+        && walks_up(&backlog)
         && rush.utilisation(intervals) > 1.0
+}
+
+/// The same of a queue whose slots take all that waits, so that none is ever without a free one: more than ever are in a steady one
+/// have been there since the middle, and have become more all the time.
+fn never_emptied(waiting: &[f64]) -> bool {
+    let from = (waiting.len() as f64 * (1.0 - NEVER_EMPTY_SHARE)) as usize;
+    waiting.len() >= EVEN_INTERVALS_MIN
+        && waiting[from..].iter().all(|waits| *waits > STEADY_BACKLOG_MAX as f64)
+        && walks_up(waiting)
+}
+
+/// Whether a series has grown by more than a random walk of its steps does, [`WALK_DEVIATIONS`] standard deviations. Worked value:
+/// `[0, 1, 3, 4]` has grown by 4, and a walk of steps of 4/3 ± 0.58 comes to ± 1.
+fn walks_up(series: &[f64]) -> bool {
+    let steps: Vec<f64> = series.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    if steps.len() < 2 {
+        return false;
+    }
+    let (grown, count) = (series[series.len() - 1] - series[0], steps.len() as f64);
+    let variance = steps.iter().map(|step| (step - grown / count).powi(2)).sum::<f64>() / (count - 1.0);
+    grown > WALK_DEVIATIONS * (variance * count).sqrt()
 }
 
 /// Whether no slot was free for so long, and so many waited, that it is no matter of a moment: with hardly more that came due, nothing

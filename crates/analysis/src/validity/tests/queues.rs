@@ -236,6 +236,38 @@ fn a_backlog_that_grows_at_random_is_told() {
     check((Constant, Constant), 1001.0, 600, 0..1, 0);
 }
 
+/// A queue that slots take whole has no backlog: what grows is in flight.
+#[test]
+fn a_queue_that_grows_in_its_slots_is_told() {
+    let told = |times: (Times, Times), depth: usize, rate: f64, seconds, seed| {
+        let (found, there) = queue_of(depth, times, rate, seconds, seed);
+        let mut record = record_of(times.0, rate, &found, there.saturating_sub(depth as u64));
+        record.steps[0].started.step.streams[0].queue_depth = depth as u32;
+        let told = findings(&record).into_iter().find(|one| one.id.starts_with("pacing."));
+        told.map(|one| one.id)
+    };
+    let times = [(Exponential, Constant), (Exponential, Exponential), (Constant, Exponential)];
+    for times in times {
+        for depth in [256, 4096] {
+            for (rate, seconds, seeds) in
+                [(900.0, 60, 20), (950.0, 60, 20), (950.0, 600, 10), (980.0, 600, 40)]
+            {
+                for seed in 0..seeds {
+                    let id = told(times, depth, rate, seconds, seed);
+                    assert_eq!(id, None, "{times:?}, {depth} slots, {rate} for {seconds} s, seed {seed}");
+                }
+            }
+            for (rate, seconds) in [(1010.0, 300), (1010.0, 600), (1020.0, 120), (1050.0, 60)] {
+                let is_told = |seed: &u64| {
+                    told(times, depth, rate, seconds, *seed).is_some_and(|id| id == "pacing.overloaded")
+                };
+                let count = (0..30).filter(is_told).count();
+                assert!(count >= 28, "{times:?}, {depth} slots, {rate} for {seconds} s: {count} of 30");
+            }
+        }
+    }
+}
+
 /// What comes at just the rate of a device is nowhere in a steady state: where much waited for long, that is told.
 #[test]
 fn a_backlog_at_capacity_is_told_where_it_is_large() {
