@@ -383,8 +383,9 @@ fn few_loads_have_no_law_however_often_they_were_measured() {
 /// Where every point counts alike, a law may pass by the small loads: then that is told, or there is no law.
 #[test]
 fn a_law_that_is_far_from_small_loads_is_not_given_without_a_word() {
+    type Curve = fn(f64) -> f64;
     let doubled: Vec<f64> = (0..9).map(|power| f64::from(1 << power)).collect();
-    let curves: [(&str, fn(f64) -> f64); 4] = [
+    let curves: [(&str, Curve); 4] = [
         ("offset", |n| 500.0 + 1000.0 * n),
         ("capped power", |n| (1000.0 * n.powf(1.3)).min(15000.0)),
         ("root", |n| 1000.0 * n.sqrt()),
