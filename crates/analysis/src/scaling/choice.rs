@@ -340,7 +340,39 @@ fn explains(fit: &Fit, points: &[Point], weighting: Weighting, loads: &[curve::L
         loads.iter().all(|load| is_near(load, 0.0))
             && lack_of_fit_p(fit, points, weighting).is_some_and(|p| p >= FIT_P_MIN)
     };
-    worst <= ERROR_MAX || is_scatter() || points.len() >= NOISE_POINTS_MIN && is_law() && is_noise()
+    // A law that is far from what most loads brought does not describe them, however little that is of the most.
+    let misses = misfits(fit, loads).len();
+    let describes = weighting == Weighting::Relative || 2 * misses <= loads.len();
+    worst <= ERROR_MAX && describes
+        || is_scatter()
+        || points.len() >= NOISE_POINTS_MIN && is_law() && is_noise()
+}
+
+/// Loads of which a law leaves more than a reader would accept, each with the share of what was measured there, and more than
+/// measuring them again scattered.
+fn misfits(fit: &Fit, loads: &[curve::Load]) -> Vec<(f64, f64)> {
+    loads
+        .iter()
+        .map(|load| (load, (fit.law.throughput(load.n) - load.x).abs()))
+        .filter(|(load, error)| *error > (ERROR_MAX * load.x).max(load.margin.unwrap_or(0.0)))
+        .map(|(load, error)| (load.n, error / load.x))
+        .collect()
+}
+
+/// What is to be said of a law that lies far from some loads, which small ones may where every operation counts alike.
+fn misfit(fit: &Fit, loads: &[curve::Load]) -> Option<String> {
+    let misfits = misfits(fit, loads);
+    let (n, share) = misfits.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let n = (n * 100.0).round() / 100.0;
+    Some(format!(
+        "{}: it leaves {:.0} % of what was measured at load {n}, and more than {:.0} % at {} of {} loads: it describes the others, and what \
+         it says of these is no figure of theirs",
+        fit.law.name(),
+        share * 100.0,
+        ERROR_MAX * 100.0,
+        misfits.len(),
+        loads.len()
+    ))
 }
 
 /// Chance that the means of loads lie as far from a law, or farther, when all that keeps them from it is what
@@ -561,6 +593,7 @@ fn remarks(
         );
     }
     remarks.extend(outliers(points));
+    remarks.extend(chosen.and_then(|at| misfit(&fits[at], loads)));
     let own = chosen.and_then(|at| fits[at].aicc);
     // Nor does it matter which law would fit the noise of what is flat.
     for fit in fits.iter().filter(|fit| {

@@ -379,3 +379,28 @@ fn few_loads_have_no_law_however_often_they_were_measured() {
         answers(&again(&[(1.0, 1000.0), (2.0, 2000.0), (4.0, 4000.0)]), None, Weighting::Relative, &[], 1);
     assert_eq!(straight.verdict, Verdict::Linear, "{straight:#?}");
 }
+
+/// Where every point counts alike, a law may pass by the small loads: then that is told, or there is no law.
+#[test]
+fn a_law_that_is_far_from_small_loads_is_not_given_without_a_word() {
+    type Curve = fn(f64) -> f64;
+    let doubled: Vec<f64> = (0..9).map(|power| f64::from(1 << power)).collect();
+    let curves: [(&str, Curve); 4] = [
+        ("offset", |n| 500.0 + 1000.0 * n),
+        ("capped power", |n| (1000.0 * n.powf(1.3)).min(15000.0)),
+        ("root", |n| 1000.0 * n.sqrt()),
+        ("power", |n| 1000.0 * n.powf(0.9)),
+    ];
+    for (name, x) in curves {
+        for loads in [&doubled[..], &doubled[..6]] {
+            let points = points(loads, &loads.iter().map(|n| x(*n)).collect::<Vec<f64>>());
+            let found = answer(&points);
+            let worst = found.chosen.map_or(0.0, |at| found.fits[at].max_relative_error);
+            let told =
+                found.remarks.iter().filter(|remark| remark.contains("of what was measured at load")).count();
+            assert_eq!(told, usize::from(worst > 0.10), "{name}: {worst} {:?}", found.remarks);
+        }
+    }
+    let of_root = points(&doubled, &doubled.iter().map(|n| 1000.0 * n.sqrt()).collect::<Vec<f64>>());
+    assert_eq!(chosen(&answer(&of_root)), None);
+}
