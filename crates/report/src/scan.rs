@@ -8,7 +8,7 @@ use fathom_analysis::errno_name;
 use fathom_analysis::scan::{
     ACCESS_QUANTILES, Access, Area, ROTATION_CLASSES, SLOW_SHARE, Scan, Skipped, Zone, is_below_sector,
 };
-use fathom_schema::ScanOrder;
+use fathom_schema::{ScanOrder, ScanQuestion};
 use fathom_units::{Bytes, BytesPerSec, Nanos};
 
 /// Rows of the profile at most; a page draws every zone.
@@ -39,7 +39,7 @@ pub fn sentence(scan: &Scan) -> String {
     // What lies behind the last whole block is a smaller read, and says nothing of speeds beside others.
     let usual = zones.iter().map(|zone| zone.area.length).max().unwrap_or(0).min(question.block.into());
     let read = || zones.iter().filter(|zone| zone.bytes_per_s > 0.0 && zone.area.length >= usual);
-    let mean = average(zones.iter());
+    let mean = average(read());
     let lost: u64 = unreadable.iter().map(|(area, _)| area.length).sum();
     let faults: Vec<String> = [
         (lost > 0).then(|| {
@@ -65,8 +65,15 @@ pub fn sentence(scan: &Scan) -> String {
                 }
                 unproven => format!(" ({unproven} not read again, since the scan was ended)"),
             };
+            // Of what was not looked at closer, nobody knows how much was slow.
+            let within = slow.iter().filter(|(area, _)| is_within(question, area)).count();
+            let within = if within == 0 {
+                String::new()
+            } else {
+                format!(", {within} of which somewhere within a longer area")
+            };
             format!(
-                "{} of {} and more{unproven}",
+                "{} of {} and more{within}{unproven}",
                 count(slow.len(), "slow block"),
                 question.slow.approximate()
             )
@@ -130,6 +137,11 @@ fn of_none(scan: &Scan) -> String {
     let (_, to_read) = scan.read_of();
     let to_read = Bytes(to_read).approximate();
     format!("Ended before a place was read: nothing is known of the {to_read} that were to be read.")
+}
+
+/// Whether an area is longer than a read: some of it is what it is said to be.
+fn is_within(question: &ScanQuestion, area: &Area) -> bool {
+    area.length > u64::from(question.block)
 }
 
 /// How much was not read for one reason, where anything was not.
@@ -443,12 +455,17 @@ pub fn places_csv(scan: &Scan) -> String {
     csv.extend(
         scan.unreadable.iter().map(|(area, errno)| row("unreadable", area, None, &errno_name(*errno))),
     );
-    csv.extend(scan.slow.iter().map(|(area, s)| row("slow", area, Some(*s), "")));
+    csv.extend(scan.slow.iter().map(|(area, s)| row(slow_word(scan, area), area, Some(*s), "")));
     csv += &all("error_once", &scan.errors_once);
     csv += &all("slow_once", &scan.slow_once);
     csv += &all("slow_zone", &slow);
     csv.extend(scan.skipped.iter().map(|(area, _)| row("skipped", area, None, "")));
     csv
+}
+
+/// What a slow area is called in tables.
+fn slow_word(scan: &Scan, area: &Area) -> &'static str {
+    if is_within(&scan.question, area) { "slow_within" } else { "slow" }
 }
 
 /// Slow zones that follow one another.
@@ -465,7 +482,8 @@ fn places(scan: &Scan) -> Table {
     };
     let unreadable = scan.unreadable.iter().map(|(area, errno)| row("unreadable", area, errno_name(*errno)));
     let skipped = scan.skipped.iter().map(|(area, why)| row("skipped", area, why.name().replace('_', " ")));
-    let slow = scan.slow.iter().map(|(area, s)| row("slow", area, seconds(*s)));
+    let slow =
+        scan.slow.iter().map(|(area, s)| row(&slow_word(scan, area).replace('_', " "), area, seconds(*s)));
     let once = scan.errors_once.iter().map(|area| row("error once", area, String::new()));
     let slow_once = scan.slow_once.iter().map(|area| row("slow once", area, String::new()));
     let zones = slow_runs(&scan.zones).map(|run| {
@@ -490,12 +508,9 @@ fn places(scan: &Scan) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fathom_schema::ScanQuestion;
 
-    /// A slow zone counts though one of its blocks cannot be read: the device is no faster for it.
-    #[test]
-    fn a_zone_with_an_unreadable_block_stays_in_the_average() {
-        let zone = |start: u64, rate: f64, errors: u64| Zone {
+    fn zone(start: u64, rate: f64, errors: u64) -> Zone {
+        Zone {
             area: Area { start: start << 20, length: 64 << 20 },
             bytes_per_s: rate,
             mean_s: 1_048_576.0 / rate,
@@ -505,10 +520,13 @@ mod tests {
             variance: None,
             is_slow: false,
             was_slow: false,
-        };
-        let of = |errors: u64| Scan {
+        }
+    }
+
+    fn of(zones: Vec<Zone>) -> Scan {
+        Scan {
             question: ScanQuestion::of("sim:", Bytes(192 << 20)),
-            zones: vec![zone(0, 5e9, 0), zone(64, 3e8, errors), zone(128, 5e9, 0)],
+            zones,
             slow_share: SLOW_SHARE,
             unreadable: Vec::new(),
             errors_once: Vec::new(),
@@ -519,7 +537,13 @@ mod tests {
             is_complete: true,
             access: None,
             burst: None,
-        };
+        }
+    }
+
+    /// A slow zone counts though one of its blocks cannot be read: the device is no faster for it.
+    #[test]
+    fn a_zone_with_an_unreadable_block_stays_in_the_average() {
+        let of = |errors: u64| of(vec![zone(0, 5e9, 0), zone(64, 3e8, errors), zone(128, 5e9, 0)]);
         assert!(sentence(&of(0)).starts_with("Reads 804 MB/s on average, 300 MB/s to 5.00 GB/s by place"));
         let broken = sentence(&of(1));
         assert!(broken.starts_with("Reads 811 MB/s on average, 300 MB/s to 5.00 GB/s by place"), "{broken}");
@@ -528,5 +552,32 @@ mod tests {
             (0..64).map(|at| zone(at * 64, if at % 2 == 0 { 5e9 } else { 3e8 }, at % 2)).collect();
         let row = &profile(&many, SLOW_SHARE).rows[0];
         assert_eq!((row[2].as_str(), row[3].as_str()), ("570 MB/s", "1.84 ms"), "{row:?}");
+    }
+
+    /// The last read of an odd size is no place of its own: an average lies between the least and the most that are told with it.
+    #[test]
+    fn a_last_read_of_a_few_bytes_is_in_no_figure() {
+        let mut last = zone(128, 1e3, 0);
+        (last.area.length, last.classes) = (511, vec![1]);
+        let told = sentence(&of(vec![zone(0, 2e8, 0), zone(64, 2e8, 0), last]));
+        assert!(told.starts_with("Reads 200 MB/s on average, 200 MB/s to 200 MB/s by place"), "{told}");
+    }
+
+    /// What was slow once and not looked at closer has no size.
+    #[test]
+    fn slow_areas_that_were_not_looked_at_closer_are_told_as_such() {
+        let mut scan = of(vec![zone(0, 2e8, 0), zone(64, 2e8, 0)]);
+        let whole = Area { start: 64 << 20, length: 64 << 20 };
+        let block = Area { start: 1 << 20, length: scan.question.block.into() };
+        (scan.slow, scan.slow_unproven) = (vec![(block, 0.4), (whole, 0.5)], vec![whole]);
+        let told = sentence(&scan);
+        assert!(
+            told.contains("2 slow blocks of 150 ms and more, 1 of which somewhere within a longer area"),
+            "{told}"
+        );
+        let words: Vec<String> = places(&scan).rows.iter().map(|row| row[0].clone()).collect();
+        assert_eq!(words, ["slow", "slow within"]);
+        let csv = places_csv(&scan);
+        assert!(csv.contains("\nslow,1048576,") && csv.contains("\nslow_within,67108864,67108864,"), "{csv}");
     }
 }
