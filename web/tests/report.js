@@ -164,3 +164,11 @@ test("charts that nobody scrolled to are drawn before the page goes to paper, an
   );
   await context.close();
 });
+
+test("on a phone the answers of a curve are read without scrolling sideways", async () => {
+  const { context, page } = await open("curve.html", { viewport: { width: 360, height: 740 } });
+  const answers = page.getByRole("region", { name: "What the curve says" });
+  const { has, needs } = await answers.evaluate((of) => ({ has: of.clientWidth, needs: of.scrollWidth }));
+  assert.ok(has > 300 && needs <= has, `it has ${has} px and needs ${needs}`);
+  await context.close();
+});
