@@ -228,6 +228,11 @@ export const strings = {
       `One job is opened at a time: ${name} was looked at, and not ${others.join(", ")}` +
       (count > others.length ? ` and ${count - others.length} more.` : "."),
     replaced: (name: string) => `The job is ${name} now, in place of what was here.`,
+    /** Of a run that answers a question; empty where no page asks such. */
+    askedOf: (kind: string) => {
+      const page = { curve: "Curve", objective: "Curve", steady: "Steady state" }[kind];
+      return page ? `It runs as it stands here, without the question it was run for: ask that again on the page ${page}.` : "";
+    },
     remarksLost: (remarks: string[]) => `Remarks went with what was changed: ${remarks.join(" ")}`,
     textKeeps: (value: string) =>
       `The text keeps ${value === "" ? "none" : value} meanwhile, and this stays here until it is mended here or there.`,

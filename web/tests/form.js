@@ -215,6 +215,14 @@ test("the job of a run is taken once, and what is made of it stays", async () =>
   assert.deepEqual(complaints, []);
 });
 
+test("the job of a curve is told to be without its question", async () => {
+  const { page, complaints } = await open("run/curve");
+  await page.getByRole("link", { name: "Compose from it" }).click();
+  await page.waitForURL(`${address}#/compose`);
+  await page.getByText("without the question it was run for: ask that again on the page Curve.").waitFor();
+  assert.deepEqual(complaints, []);
+});
+
 test("a field that is emptied tells the default that holds then", async () => {
   const { page } = await open("compose");
   const text = page.getByLabel("The job", { exact: true });
