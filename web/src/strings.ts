@@ -231,7 +231,8 @@ export const strings = {
     /** Of a run that answers a question; empty where no page asks such. */
     askedOf: (kind: string) => {
       const page = { curve: "Curve", objective: "Curve", steady: "Steady state" }[kind];
-      return page ? `It runs as it stands here, without the question it was run for: ask that again on the page ${page}.` : "";
+      const asked = "It runs as it stands here, without the question it was run for: ask that again on the page";
+      return page ? `${asked} ${page}.` : "";
     },
     remarksLost: (remarks: string[]) => `Remarks went with what was changed: ${remarks.join(" ")}`,
     textKeeps: (value: string) =>
