@@ -26,7 +26,7 @@ pub fn sentence(scan: &Scan) -> String {
         errors_once,
         slow,
         slow_once,
-        slow_unproven,
+        slow_unproven: _,
         skipped,
         is_complete,
         access,
@@ -57,27 +57,7 @@ pub fn sentence(scan: &Scan) -> String {
         left_out(skipped, Skipped::Untried, "not read"),
         (!errors_once.is_empty())
             .then(|| format!("{} with errors that did not come again", count(errors_once.len(), "area"))),
-        (!slow.is_empty()).then(|| {
-            let unproven = match slow_unproven.len() {
-                0 => String::new(),
-                unproven if scan.is_complete => {
-                    format!(" ({unproven} not read again, since that takes too long)")
-                }
-                unproven => format!(" ({unproven} not read again, since the scan was ended)"),
-            };
-            // Of what was not looked at closer, nobody knows how much was slow.
-            let within = slow.iter().filter(|(area, _)| is_within(question, area)).count();
-            let within = if within == 0 {
-                String::new()
-            } else {
-                format!(", {within} of which somewhere within a longer area")
-            };
-            format!(
-                "{} of {} and more{within}{unproven}",
-                count(slow.len(), "slow block"),
-                question.slow.approximate()
-            )
-        }),
+        (!slow.is_empty()).then(|| slow_blocks(scan)),
         (!slow_once.is_empty())
             .then(|| format!("{} with a slow read that did not come again", count(slow_once.len(), "area"))),
         zones
@@ -137,6 +117,25 @@ fn of_none(scan: &Scan) -> String {
     let (_, to_read) = scan.read_of();
     let to_read = Bytes(to_read).approximate();
     format!("Ended before a place was read: nothing is known of the {to_read} that were to be read.")
+}
+
+/// How many blocks are slow, and what is not known of them.
+fn slow_blocks(scan: &Scan) -> String {
+    let Scan { question, slow, slow_unproven, is_complete, .. } = scan;
+    let unproven = match slow_unproven.len() {
+        0 => String::new(),
+        unproven if *is_complete => format!(" ({unproven} not read again, since that takes too long)"),
+        unproven => format!(" ({unproven} not read again, since the scan was ended)"),
+    };
+    // Of what was not looked at closer, nobody knows how much was slow.
+    let within = slow.iter().filter(|(area, _)| is_within(question, area)).count();
+    let within = if within == 0 {
+        String::new()
+    } else {
+        format!(", {within} of which somewhere within a longer area")
+    };
+    let blocks = count(slow.len(), "slow block");
+    format!("{blocks} of {} and more{within}{unproven}", question.slow.approximate())
 }
 
 /// Whether an area is longer than a read: some of it is what it is said to be.

@@ -314,9 +314,9 @@ fn never_caught_up(measured: &Measured, intervals: &[&Interval], slots: u64) -> 
 /// The same of a queue whose slots take all that waits, so that none is ever without a free one: more than ever are in a steady one
 /// have been there since the middle, and have become more all the time.
 fn never_emptied(waiting: &[f64]) -> bool {
-    let from = (waiting.len() as f64 * (1.0 - NEVER_EMPTY_SHARE)) as usize;
+    let since = waiting.iter().rev().take_while(|waits| **waits > STEADY_BACKLOG_MAX as f64).count();
     waiting.len() >= EVEN_INTERVALS_MIN
-        && waiting[from..].iter().all(|waits| *waits > STEADY_BACKLOG_MAX as f64)
+        && since as f64 >= waiting.len() as f64 * NEVER_EMPTY_SHARE
         && walks_up(waiting)
 }
 

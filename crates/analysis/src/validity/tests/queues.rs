@@ -242,7 +242,7 @@ fn a_queue_that_grows_in_its_slots_is_told() {
     let told = |times: (Times, Times), depth: usize, rate: f64, seconds, seed| {
         let (found, there) = queue_of(depth, times, rate, seconds, seed);
         let mut record = record_of(times.0, rate, &found, there.saturating_sub(depth as u64));
-        record.steps[0].started.step.streams[0].queue_depth = depth as u32;
+        record.steps[0].started.step.streams[0].queue_depth = u32::try_from(depth).unwrap();
         let told = findings(&record).into_iter().find(|one| one.id.starts_with("pacing."));
         told.map(|one| one.id)
     };
