@@ -121,9 +121,16 @@ fn check_course(stretch: &Stretch, view: &StepView<'_>, found: &mut Found) {
         let drift = trend(&iops[warm..])
             .filter(|_| !comes_back)
             .filter(|drift| is_curve || is_certain(drift))
-            .filter(|_| !is_by_load(seconds, warm, middle, seconds.len()));
-        if let Some(drift) = drift.filter(|drift| (drift.change / drift.mean).abs() >= DRIFT_MIN) {
-            let share = share_of_start(&drift, &iops[warm..]);
+            .filter(|_| !is_by_load(seconds, warm, middle, seconds.len()))
+            .filter(|drift| (drift.change / drift.mean).abs() >= DRIFT_MIN);
+        let share = drift.map(|drift| {
+            let of_line = share_of_start(&drift, &iops[warm..]);
+            let of_ends = share_between_ends(&iops[warm..]);
+            // The ends of a line are known better than the few values there.
+            if is_curve && (of_ends - of_line).abs() >= DRIFT_MIN { of_ends } else { of_line }
+        });
+        // A curve may end where it began, whatever a line through it says.
+        if let Some(share) = share.filter(|share| share.abs() >= DRIFT_MIN) {
             let word = if share < 0.0 { "fell" } else { "rose" };
             let (start, end) = (seconds[0].start, seconds[seconds.len() - 1].end);
             let over = if *is_whole {
@@ -267,6 +274,13 @@ fn share_of_start(drift: &Trend, iops: &[f64]) -> f64 {
     let low = iops.iter().copied().filter(|rate| *rate > 0.0).fold(high, f64::min);
     let end = |halves: f64| (drift.mean + halves * drift.change / 2.0).clamp(low, high);
     end(1.0) / end(-1.0) - 1.0
+}
+
+/// The same of a curve, of which no line says where it began and ended: its first and its last intervals do.
+fn share_between_ends(iops: &[f64]) -> f64 {
+    let end = |values: &[f64]| Sample::of(values).mean;
+    let least = iops.iter().copied().filter(|rate| *rate > 0.0).fold(f64::INFINITY, f64::min);
+    end(&iops[iops.len() - LASTING_MIN..]) / end(&iops[..LASTING_MIN]).max(least) - 1.0
 }
 
 /// Which of the first intervals are a warm-up, if any: where MSER-5 cuts, as long as what it cuts matters and is no noise.

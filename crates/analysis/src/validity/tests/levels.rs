@@ -181,3 +181,16 @@ proptest! {
         prop_assert!(found.iter().any(is_returned), "{found:?}");
     }
 }
+
+/// A course that bends is told by where it began and where it ended, which a straight line through it does not know.
+#[test]
+fn a_bent_course_falls_from_where_it_began_to_where_it_ended() {
+    // From 10k to 4000, most of it in the first third.
+    let rate = |second: usize| 4000.0 + 6000.0 * (-(second as f64) / 25.0).exp();
+    let levels: Vec<Level> = (0..120).map(|second| (second, rate(second), 0.002)).collect();
+    let found = told(120, &levels, 1);
+    let fell = found.iter().find_map(|one| one.split_once("throughput fell by ")?.1.split_once(' '));
+    let percent: f64 = fell.and_then(|(number, _)| number.parse().ok()).unwrap_or(f64::NAN);
+    let expected = 100.0 * (1.0 - rate(117) / rate(2));
+    assert!((percent - expected).abs() < 2.0, "{found:?}, not {expected:.0} %");
+}
