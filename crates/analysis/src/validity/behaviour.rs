@@ -123,14 +123,10 @@ fn check_course(stretch: &Stretch, view: &StepView<'_>, found: &mut Found) {
             .filter(|drift| is_curve || is_certain(drift))
             .filter(|_| !is_by_load(seconds, warm, middle, seconds.len()))
             .filter(|drift| (drift.change / drift.mean).abs() >= DRIFT_MIN);
-        let share = drift.map(|drift| {
-            let of_line = share_of_start(&drift, &iops[warm..]);
-            let of_ends = share_between_ends(&iops[warm..]);
-            // The ends of a line are known better than the few values there.
-            if is_curve && (of_ends - of_line).abs() >= DRIFT_MIN { of_ends } else { of_line }
-        });
-        // A curve may end where it began, whatever a line through it says.
-        if let Some(share) = share.filter(|share| share.abs() >= DRIFT_MIN) {
+        let of_line = drift.map(|drift| share_of_start(&drift, &iops[warm..]));
+        let of_ends = of_line.filter(|_| is_curve).and_then(|of_line| share_of_ends(&iops[warm..], of_line));
+        let ends_as_begun = of_ends.is_some_and(|share| share.abs() < DRIFT_MIN);
+        if let Some(share) = of_ends.or(of_line).filter(|_| !ends_as_begun) {
             let word = if share < 0.0 { "fell" } else { "rose" };
             let (start, end) = (seconds[0].start, seconds[seconds.len() - 1].end);
             let over = if *is_whole {
@@ -145,6 +141,9 @@ fn check_course(stretch: &Stretch, view: &StepView<'_>, found: &mut Found) {
                 format!("{}throughput {word} by {:.0} % {over}", view.place(), share.abs() * 100.0),
                 "it has no steady state yet: measure for longer, or start after it has settled",
             );
+        } else if ends_as_begun {
+            let (low, high) = range_of_means(&iops[warm..]);
+            tell_up_and_down(low, high, view, found);
         } else if !tell_wave(wave, &iops[warm..], view, found) {
             memory(&iops[warm..], view, found);
         }
@@ -189,6 +188,12 @@ fn tell_wave(wave: Option<Wave>, iops: &[f64], view: &StepView<'_>, found: &mut 
     let Some(Wave { low, high, .. }) = wave.filter(|wave| wave.high - wave.low >= LEVEL_MIN * mean) else {
         return false;
     };
+    tell_up_and_down(low, high, view, found);
+    true
+}
+
+/// Tells that throughput went smoothly between two rates, operations per second, and came back.
+fn tell_up_and_down(low: f64, high: f64, view: &StepView<'_>, found: &mut Found) {
     found.weighed(
         (high - low) / high,
         "behaviour.drift",
@@ -201,7 +206,6 @@ fn tell_wave(wave: Option<Wave>, iops: &[f64], view: &StepView<'_>, found: &mut 
         ),
         "its mean is of no steady state: look what changes with it, or measure over many such changes",
     );
-    true
 }
 
 /// Whether throughput is what arrivals made it: the device took all that came due, so its course is that of the load.
@@ -276,11 +280,24 @@ fn share_of_start(drift: &Trend, iops: &[f64]) -> f64 {
     end(1.0) / end(-1.0) - 1.0
 }
 
-/// The same of a curve, of which no line says where it began and ended: its first and its last intervals do.
-fn share_between_ends(iops: &[f64]) -> f64 {
-    let end = |values: &[f64]| Sample::of(values).mean;
-    let least = iops.iter().copied().filter(|rate| *rate > 0.0).fold(f64::INFINITY, f64::min);
-    end(&iops[iops.len() - LASTING_MIN..]) / end(&iops[..LASTING_MIN]).max(least) - 1.0
+/// The same of a curve by its first and its last intervals, where those say something else than the line does. `None` where
+/// they do not, or no more than the scatter from one interval to the next explains: the line is known better then.
+fn share_of_ends(iops: &[f64], of_line: f64) -> Option<f64> {
+    let (first, last) =
+        (Sample::of(&iops[..LASTING_MIN]).mean, Sample::of(&iops[iops.len() - LASTING_MIN..]).mean);
+    let squares: f64 = iops.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum();
+    // Of differences of values that are independent: twice their variance (von Neumann 1941).
+    let of_mean = squares / (2 * (iops.len() - 1) * LASTING_MIN) as f64;
+    let share = last / first - 1.0;
+    let error = (of_mean * (1.0 + (last / first).powi(2))).sqrt() / first;
+    let apart = (share - of_line).abs();
+    (first > 0.0 && apart >= DRIFT_MIN && apart > LEVELS_CERTAIN * error).then_some(share)
+}
+
+/// The least and the greatest of the means of a few intervals at a time.
+fn range_of_means(iops: &[f64]) -> (f64, f64) {
+    let means = iops.chunks_exact(LASTING_MIN).map(|few| Sample::of(few).mean);
+    means.fold((f64::INFINITY, 0.0), |(low, high), mean| (mean.min(low), mean.max(high)))
 }
 
 /// Which of the first intervals are a warm-up, if any: where MSER-5 cuts, as long as what it cuts matters and is no noise.
