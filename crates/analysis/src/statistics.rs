@@ -4,6 +4,7 @@
 //! All of it is exact or seeded, and none takes more than about n·ln n steps, since a run of two weeks has a million
 //! intervals.
 
+mod alternation;
 mod changes;
 mod compare;
 mod dependence;
@@ -20,6 +21,7 @@ mod share;
 mod trend;
 mod warmup;
 
+pub use alternation::alternation;
 pub use changes::{Change, change_points, dominant_segment};
 pub use compare::{Difference, Shift, bucket_at, quantile_shifts, welch};
 pub use dependence::{Subsessions, autocorrelation, correlation_allowed, subsession_means, subsessions};

@@ -42,6 +42,12 @@ const WAVE_VALUES_MAX: usize = 2048;
 /// Shortest period of a wave, in these values, and the part of it that is one figure of its height.
 const WAVE_PERIOD_MIN: usize = 20;
 const WAVE_PARTS: usize = 8;
+/// The narrowest hump, in values: five of them are half as high as it at least. How many of the widest would fill the series.
+const HUMP_WIDTH_MIN: usize = 3;
+const HUMP_PARTS: usize = 3;
+/// Places tried in its width, and widths from its centre beyond which it is flat.
+const HUMP_PLACES: usize = 4;
+const HUMP_REACH: usize = 3;
 /// Parts of a series whose first and last are its ends, and the most that these may differ by, as a share of the range of all parts,
 /// for it to come back; and the fewest values of a part, whose noise makes a range as well.
 const END_PARTS: usize = 16;
@@ -57,6 +63,16 @@ pub struct Wave {
     pub high: f64,
     /// Whether it ends about where it began, and a straight line tells it worse.
     pub comes_back: bool,
+    /// Where it is off by a third or more, of one that strays from its level once: from the first value to behind the last.
+    pub once: Option<(usize, usize)>,
+}
+
+/// A single smooth hump or dip, as of the density of normal values.
+#[derive(Debug, Clone, Copy)]
+struct Hump {
+    centre: usize,
+    /// From the centre to where it is `1/e` of its height, in values.
+    width: usize,
 }
 
 /// How a series goes.
@@ -96,7 +112,8 @@ pub fn course(values: &[f64], lasting: usize, least: f64) -> Course {
     Course { is_smooth: jumps.is_empty(), jumps }
 }
 
-/// The wave that tells a series better than noise with memory does, as far as that outweighs that all lengths were tried.
+/// The wave, or the single hump or dip, that tells a series better than noise with memory does, as far as that outweighs that
+/// all lengths were tried.
 pub fn wave(values: &[f64]) -> Option<Wave> {
     let stride = values.len().div_ceil(WAVE_VALUES_MAX).max(1);
     let means = super::dependence::subsession_means(values, stride);
@@ -112,16 +129,27 @@ pub fn wave(values: &[f64]) -> Option<Wave> {
     };
     let curve = (count > 0).then(|| series.curve(0, count))?;
     let level = series.deviance(&curve.of_first(1));
-    let best = (1..=2 * count / WAVE_PERIOD_MIN).map(|halves| (halves, deviance(halves)));
-    let (halves, best) =
-        best.min_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, deviance)| level - deviance > cost)?;
+    let certain = level - cost;
+    let waves = (1..=2 * count / WAVE_PERIOD_MIN).map(|halves| (halves, deviance(halves)));
+    let wave = waves.min_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, deviance)| *deviance < certain);
+    let hump = series.hump().filter(|(_, deviance)| *deviance < certain);
+    let hump = hump.filter(|hump| wave.is_none_or(|wave| hump.1 < wave.1));
+    let best = hump.map(|hump| hump.1).or(wave.map(|wave| wave.1))?;
     let in_parts = |length: usize| super::dependence::subsession_means(&means, length.max(1));
-    let (low, high) = range(&in_parts(2 * count / halves / WAVE_PARTS));
     let ends = in_parts((count / END_PARTS).max(END_VALUES_MIN));
     let (lowest, highest) = range(&ends);
     let apart = (ends.last()? - ends.first()?).abs();
     let comes_back = apart < END_SHARE_MAX * (highest - lowest) && best < series.deviance(&curve.of_first(2));
-    Some(Wave { low, high, comes_back })
+    let (low, high) = match (hump, wave) {
+        (Some((hump, _)), _) => series.range_of(&hump),
+        (None, Some((halves, _))) => range(&in_parts(2 * count / halves / WAVE_PARTS)),
+        (None, None) => return None,
+    };
+    let once = hump.map(|(hump, _)| {
+        let (from, to) = hump.extent(hump.width, count);
+        (from * stride, (to * stride).min(values.len()))
+    });
+    Some(Wave { low, high, comes_back, once })
 }
 
 /// The least and the greatest of values.
@@ -163,6 +191,18 @@ struct Account {
     rows: [DMatrix<f64>; 3],
     products: [DVector<f64>; 3],
     squares: [f64; 3],
+}
+
+impl Hump {
+    /// Its height at a place, where it is 1 at its centre.
+    fn at(&self, place: usize) -> f64 {
+        (-(place.abs_diff(self.centre) as f64 / self.width as f64).powi(2)).exp()
+    }
+
+    /// The values up to so far from its centre, of so many: from the first to behind the last.
+    fn extent(&self, reach: usize, count: usize) -> (usize, usize) {
+        (self.centre.saturating_sub(reach), (self.centre + reach + 1).min(count))
+    }
 }
 
 impl<'a> Series<'a> {
@@ -265,6 +305,54 @@ impl<'a> Series<'a> {
             products: products.map(|sums| DVector::from_column_slice(sums.as_slice())),
             squares: squares(&self.values[from..to], self.middle),
         }
+    }
+
+    /// The single hump or dip that tells the series best, with its deviance, unless fewer values than a level has tell it
+    /// better: of each width the place is looked for at which it leaves the smallest squares.
+    fn hump(&self) -> Option<(Hump, f64)> {
+        let count = self.values.len();
+        let widths = std::iter::successors(Some(HUMP_WIDTH_MIN), |width| Some(width * 7 / 5));
+        let best = widths
+            .take_while(|width| width * HUMP_PARTS <= count)
+            .filter_map(|width| {
+                let hump = self.place_of_hump(width)?;
+                let account = self.account(0, count, |place| SVector::from([1.0, hump.at(place), 0.0, 0.0]));
+                Some((hump, self.deviance(&account.of_first(2))))
+            })
+            .min_by(|a, b| a.1.total_cmp(&b.1))?;
+        // A few values that are far off make a hump of any width that holds them.
+        let (from, to) = best.0.extent(BRIEF_MIN, count);
+        let brief = (from.max(1)..to)
+            .flat_map(|from| (1..BRIEF_MIN).map(move |length| [from, from + length]))
+            .filter(|cuts| cuts[1] < count)
+            .map(|cuts| self.deviance(&self.steps(&cuts)))
+            .fold(f64::INFINITY, f64::min);
+        (best.1 < brief).then_some(best)
+    }
+
+    /// The hump of a width that leaves the smallest squares.
+    fn place_of_hump(&self, width: usize) -> Option<Hump> {
+        let count = self.values.len();
+        let gain = |hump: &Hump| {
+            let (mut sum, mut own, mut product) = (0.0, 0.0, 0.0);
+            let (from, to) = hump.extent(HUMP_REACH * width, count);
+            for place in from..to {
+                let height = hump.at(place);
+                sum += height;
+                own += height * height;
+                product += height * self.at(place);
+            }
+            product * product / (own - sum * sum / count as f64)
+        };
+        let humps = (0..count).step_by((width / HUMP_PLACES).max(1)).map(|centre| Hump { centre, width });
+        humps.map(|hump| (hump, gain(&hump))).max_by(|a, b| a.1.total_cmp(&b.1)).map(|best| best.0)
+    }
+
+    /// The usual value and the mean of those about the middle of a hump, the smaller one first.
+    fn range_of(&self, hump: &Hump) -> (f64, f64) {
+        let (from, to) = hump.extent((hump.width / HUMP_PLACES).max(BRIEF_MIN / 2), self.values.len());
+        let there = self.middle + self.sum(from, to) / (to - from) as f64;
+        (self.usual.min(there), self.usual.max(there))
     }
 
     /// Twice the negative logarithm of the likelihood of an account with the correlation that suits it best, but for

@@ -13,7 +13,8 @@ use super::{Found, StepView};
 use crate::load::LoadPoint;
 use crate::objective::{self, State};
 use crate::statistics::{
-    Change, Course, Hurst, Sample, Trend, Wave, correlation_allowed, course, hurst, trend, warm_up, wave,
+    Change, Course, Hurst, Sample, Trend, Wave, alternation, correlation_allowed, course, hurst, trend,
+    warm_up, wave,
 };
 use fathom_schema::Severity;
 use fathom_units::{Iops, Nanos};
@@ -43,6 +44,10 @@ const LEVEL_MIN: f64 = 0.10;
 /// Fewest intervals of a level, and the part of a step that it has to last.
 const LASTING_MIN: usize = 5;
 const LASTING_PARTS: usize = 20;
+/// The part of the changes between two levels that the load may have made, for the device to have made the others.
+const BY_LOAD_PARTS: usize = 10;
+/// Most changes of level that are marked on the time line.
+const MARKS_MAX: usize = 50;
 /// Drift over a whole step that matters, as a share.
 const DRIFT_MIN: f64 = 0.05;
 /// Standard errors by which two levels have to differ: of all places where a series of some hundred intervals may be
@@ -106,7 +111,7 @@ fn check_course(stretch: &Stretch, view: &StepView<'_>, found: &mut Found) {
         tell_warm(warm, seconds, &iops, view, found);
     }
     let later: Vec<Change> = levels.into_iter().filter(|change| change.at > warm).collect();
-    for change in &later {
+    for change in later.iter().take(MARKS_MAX) {
         let label = format!("{} → {} IOPS", Iops(change.before), Iops(change.after));
         found.mark(view, seconds[change.at].start, label);
     }
@@ -116,7 +121,7 @@ fn check_course(stretch: &Stretch, view: &StepView<'_>, found: &mut Found) {
         // A curve that tells the series better than noise with memory does goes somewhere, be it no straight line.
         let is_curve = is_smooth && warm == 0;
         let middle = usize::midpoint(warm, iops.len());
-        let wave = wave(&iops[warm..]);
+        let wave = wave(&iops[warm..]).filter(|wave| !is_wave_by_load(wave, &seconds[warm..]));
         let comes_back = wave.is_some_and(|wave| wave.comes_back);
         let drift = trend(&iops[warm..])
             .filter(|_| !comes_back)
@@ -144,7 +149,7 @@ fn check_course(stretch: &Stretch, view: &StepView<'_>, found: &mut Found) {
         } else if ends_as_begun {
             let (low, high) = range_of_means(&iops[warm..]);
             tell_up_and_down(low, high, view, found);
-        } else if !tell_wave(wave, &iops[warm..], view, found) {
+        } else if !tell_wave(wave, &seconds[warm..], &iops[warm..], view, found) {
             memory(&iops[warm..], view, found);
         }
     }
@@ -175,21 +180,66 @@ fn is_by_load(seconds: &[Second], from: usize, middle: usize, to: usize) -> bool
     let rate = |part: &[Second]| done(part) / length(part);
     let (before, after) = (&seconds[from..middle], &seconds[middle..to]);
     let (slower, faster) = if rate(before) < rate(after) { (before, after) } else { (after, before) };
-    let kept_up = (slower.len().div_ceil(2)..=slower.len())
-        .any(|until| done(&slower[..until]) >= KEPT_UP * due(&slower[..until]));
+    let (mut all_done, mut all_due) = (0.0, 0.0);
+    let mut kept_up = false;
+    for (at, second) in slower.iter().enumerate() {
+        all_done += second.iops * second.length;
+        all_due += second.due.unwrap_or(0.0) * second.length;
+        kept_up |= at + 1 >= slower.len().div_ceil(2) && all_done >= KEPT_UP * all_due;
+    }
     let less = due(faster) / length(faster) - due(slower) / length(slower);
     let is_less = less >= DUE_SHARE_MIN * (rate(faster) - rate(slower));
     seconds[from..to].iter().all(|second| second.due.is_some()) && (kept_up || is_less)
 }
 
+/// Whether the load made a single hump or dip: what is before it, or behind one that lies at the start, is the other stretch.
+fn is_wave_by_load(wave: &Wave, seconds: &[Second]) -> bool {
+    wave.once.is_some_and(|(from, to)| match from {
+        0 => is_by_load(seconds, 0, to, seconds.len()),
+        _ => is_by_load(seconds, 0, from, to),
+    })
+}
+
 /// Tells a smooth course that comes back, of which a straight line knows nothing. Whether there is one.
-fn tell_wave(wave: Option<Wave>, iops: &[f64], view: &StepView<'_>, found: &mut Found) -> bool {
-    let mean = Sample::of(iops).mean;
-    let Some(Wave { low, high, .. }) = wave.filter(|wave| wave.high - wave.low >= LEVEL_MIN * mean) else {
+fn tell_wave(
+    wave: Option<Wave>,
+    seconds: &[Second],
+    iops: &[f64],
+    view: &StepView<'_>,
+    found: &mut Found,
+) -> bool {
+    let sample = Sample::of(iops);
+    let Some(Wave { low, high, once, .. }) =
+        wave.filter(|wave| wave.high - wave.low >= LEVEL_MIN * sample.mean)
+    else {
         return false;
     };
-    tell_up_and_down(low, high, view, found);
+    match once {
+        Some((from, to)) => {
+            let about = &seconds[usize::midpoint(from, to)];
+            tell_once(low, high, about, median(iops) > f64::midpoint(low, high), view, found);
+        }
+        None => tell_up_and_down(low, high, view, found),
+    }
     true
+}
+
+/// Tells that throughput strayed smoothly from its level once, about an interval, and came back.
+fn tell_once(low: f64, high: f64, about: &Second, is_dip: bool, view: &StepView<'_>, found: &mut Found) {
+    let (place, time) = (view.place(), about.start.as_secs_f64());
+    let (low_words, high_words) = (Iops(low), Iops(high));
+    let course = if is_dip {
+        format!("fell smoothly from {high_words} to {low_words}")
+    } else {
+        format!("rose smoothly from {low_words} to {high_words}")
+    };
+    found.weighed(
+        (high - low) / high,
+        "behaviour.drift",
+        Severity::Warn,
+        format!("{place}throughput {course} IOPS and came back, farthest off at about {time:.0} s"),
+        "its mean is of no steady state: look what came and went then, and measure again",
+    );
 }
 
 /// Tells that throughput went smoothly between two rates, operations per second, and came back.
@@ -262,7 +312,32 @@ fn levels(seconds: &[Second], iops: &[f64]) -> (Vec<Change>, bool) {
     let sides = edges.windows(3).map(|edge| (&iops[edge[0]..edge[1]], &iops[edge[1]..edge[2]]));
     let differ = |(left, right): (&[f64], &[f64])| differ(seconds, &Sample::of(left), &Sample::of(right));
     let certain = jumps.iter().zip(sides).filter(|(_, sides)| differ(*sides));
-    (certain.map(|(change, _)| *change).collect(), is_smooth)
+    let lasting: Vec<Change> = certain.map(|(change, _)| *change).collect();
+    match to_and_fro(seconds, iops, &lasting) {
+        Some(changes) => (changes, false),
+        None => (lasting, is_smooth),
+    }
+}
+
+/// The changes between two levels, where it goes to and fro more often than its lasting levels tell: some of those are none then
+/// but means of both. Levels that last are told where all but a twentieth of the intervals is at them, whatever those few do.
+fn to_and_fro(seconds: &[Second], iops: &[f64], lasting: &[Change]) -> Option<Vec<Change>> {
+    let sample = Sample::of(iops);
+    let length = seconds.iter().map(|second| second.length).sum::<f64>() / seconds.len() as f64;
+    let changes = alternation(iops, sample.mean / length);
+    let first =
+        changes.first().filter(|first| (first.after - first.before).abs() >= LEVEL_MIN * first.before)?;
+    let half = (first.after - first.before).abs() / 2.0;
+    let level_at = |place: usize| {
+        let last = lasting.iter().rev().find(|change| change.at <= place);
+        last.map(|change| change.after).or(lasting.first().map(|change| change.before))
+    };
+    let is_elsewhere =
+        |&place: &usize| level_at(place).is_none_or(|level| (iops[place] - level).abs() > half);
+    let elsewhere = (0..iops.len()).filter(is_elsewhere).count();
+    let is_told = changes.len() > lasting.len() && elsewhere * LASTING_PARTS > iops.len();
+    let by_load = changes.len() - by_device(changes.clone(), seconds).len();
+    (is_told && by_load * BY_LOAD_PARTS <= changes.len()).then_some(changes)
 }
 
 /// Whether a drift is no accident.

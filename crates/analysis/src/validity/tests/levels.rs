@@ -230,3 +230,91 @@ fn a_straight_fall_is_told_by_the_line() {
         }
     }
 }
+
+/// What strays once from its level and comes back is told, however narrow against the step, with where and how far.
+#[test]
+fn a_single_hump_or_dip_is_told() {
+    for (seconds, width) in [(120_usize, 4.0), (120, 11.0), (600, 6.0), (600, 40.0), (3600, 30.0)] {
+        for (depth, says) in [(-0.9, "fell"), (-0.3, "fell"), (0.5, "rose"), (2.0, "rose")] {
+            for place in [0.3, 0.5, 0.75] {
+                let middle = place * seconds as f64;
+                let rate =
+                    |second: f64| 10_000.0 * (1.0 + depth * (-((second - middle) / width).powi(2)).exp());
+                for scatter in [0.0, 0.02, 0.05] {
+                    let (found, _) = told_of(seconds, &rate, scatter, 3);
+                    let one = found.join(" ");
+                    let is_level = one.starts_with("level-returned") || one.starts_with("level-changed");
+                    let is_once = one.starts_with(&format!("drift: throughput {says} smoothly from "));
+                    assert!(is_level || is_once, "{seconds} {width} {depth} {place} {scatter}: {found:?}");
+                    let about =
+                        one.split("at about ").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok());
+                    assert!(
+                        about.is_none_or(|about: f64| (about - middle).abs() <= width / 2.0 + 2.0),
+                        "{middle}: {found:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Values that are far off by themselves, and noise of heavy tails, are no hump.
+#[test]
+fn a_few_values_far_off_make_no_hump() {
+    let told_smooth = |rates: &[f64]| {
+        let levels: Vec<Level> = rates.iter().enumerate().map(|(at, rate)| (at, *rate, 0.0)).collect();
+        told(rates.len(), &levels, 1).into_iter().find(|one| one.contains("smoothly"))
+    };
+    let mut alarms = 0;
+    for seed in 0..200 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut few: Vec<f64> = (0..300).map(|_| 10_000.0 + 100.0 * normal(&mut random)).collect();
+        for (length, place) in [(1, 20..100), (2, 110..190), (4, 200..280)] {
+            let from = random.usize(place);
+            few[from..from + length].fill(if random.bool() { 6000.0 } else { 14_000.0 });
+        }
+        assert_eq!(told_smooth(&few), None, "seed {seed}");
+        // Laplace's distribution with a memory.
+        let mut off = 0.0;
+        let tailed: Vec<f64> = (0..300)
+            .map(|_| {
+                let sign = if random.bool() { 1.0 } else { -1.0 };
+                off = 0.5 * off - sign * (1.0 - random.f64()).ln() * 700.0;
+                10_000.0 + off
+            })
+            .collect();
+        alarms += u32::from(told_smooth(&tailed).is_some());
+    }
+    assert!(alarms <= 2, "{alarms} of 200");
+}
+
+/// What goes to and fro between two levels is told with both, however briefly it stays at either and however long the step is.
+#[test]
+fn what_goes_to_and_fro_is_told_however_briefly_it_stays() {
+    for seconds in [60, 120, 600, 1800] {
+        for (high, low) in [(2, 2), (3, 3), (5, 5), (8, 8), (5, 10), (9, 6), (3, 12)] {
+            for scatter in [0.0, 0.02, 0.05] {
+                let of = |at: usize| if at % (high + low) < high { 10_000.0 } else { 5000.0 };
+                let levels: Vec<Level> = (0..seconds).map(|at| (at, of(at), scatter)).collect();
+                let found = told(seconds, &levels, 5);
+                let count = (1..seconds).filter(|&at| of(at) != of(at - 1)).count();
+                let place = format!("{seconds} s, {high}/{low}, {scatter}: {found:?}");
+                let one =
+                    found.iter().find(|one| one.starts_with("level-returned: throughput goes to and fro"));
+                assert!(
+                    one.is_some_and(|one| one.contains(&format!("IOPS: {count} changes from {high} s to "))),
+                    "{place}"
+                );
+            }
+        }
+    }
+    // Levels that last are told as such, whatever a few intervals in them do.
+    let mut of_a_cliff: Vec<Level> = vec![(0, 10_000.0, 0.01), (60, 5000.0, 0.01)];
+    for at in [12, 27, 80, 101] {
+        let (there, back) = if at < 60 { (5000.0, 10_000.0) } else { (10_000.0, 5000.0) };
+        of_a_cliff.extend([(at, there, 0.0), (at + 1, back, 0.01)]);
+    }
+    of_a_cliff.sort_by_key(|level| level.0);
+    let found = told(120, &of_a_cliff, 1);
+    assert!(found.iter().any(|one| one.starts_with("cliff: at 60 s ")), "{found:?}");
+}
