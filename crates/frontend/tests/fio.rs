@@ -703,6 +703,7 @@ cpus_allowed=0-x
 buffer_pattern=zz
 continue_on_error=maybe
 numjobs=$ncpus+
+startdelay=-1
 [unbuilt]
 size=1g
 exitall

@@ -359,8 +359,8 @@ pub(crate) fn cpus(text: &str) -> Result<Vec<u32>, String> {
     let mut cpus = Vec::new();
     for part in text.split(',').filter(|part| !part.trim().is_empty()) {
         let (first, last) = match part.split_once('-') {
-            Some((first, last)) => (number(first)?, number(last)?),
-            None => (number(part)?, number(part)?),
+            Some((first, last)) if !first.trim().is_empty() => (number(first)?, number(last)?),
+            _ => (number(part)?, number(part)?),
         };
         if last > 4095 || first > last {
             return Err(format!("\"{part}\" is no range of CPUs from 0 to 4095"));
@@ -443,6 +443,7 @@ mod tests {
         assert_eq!(plain("0xdeadbeef"), [0xde, 0xad, 0xbe, 0xef]);
         assert_eq!(plain("0xabc\"xy\"258"), [0x0a, 0xbc, b'x', b'y', 2, 1]);
         assert_eq!(cpus("0,2-4").unwrap(), [0, 2, 3, 4]);
+        assert_eq!(cpus("-1").unwrap_err(), "\"-1\" is no number of a CPU");
     }
 
     #[test]
