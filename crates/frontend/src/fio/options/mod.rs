@@ -304,7 +304,10 @@ fn unknown(line: &Line, faults: &mut Faults) {
         String::new()
     } else {
         let names = rows().flat_map(|row| std::iter::once(row.name).chain(row.aliases.iter().copied()));
-        nearest(&name, names).map_or_else(String::new, |near| format!("did you mean {near}?"))
+        nearest(&name, names).map_or_else(
+            || "`fathom fio --cmdhelp` lists the options".to_owned(),
+            |near| format!("did you mean {near}?"),
+        )
     };
     faults.error("fio.unknown-option", line.key_span, format!("fio has no option \"{name}\""), help);
 }
@@ -437,8 +440,33 @@ fn how_to_write(row: &OptionRow) -> String {
         Value::Time(..) => format!("write a time, e.g. {name}=30s"),
         Value::Span(..) => format!("write one value, or two as {name}=LOW-HIGH"),
         Value::Word(words, _) => format!("use one of {}", words.join(", ")),
-        Value::Text(_) | Value::OptionalText(_) | Value::Any => String::new(),
+        Value::Text(_) | Value::OptionalText(_) | Value::Any => example(name).map_or_else(
+            || format!("`fathom fio --cmdhelp={name}` says what it is for"),
+            |example| format!("write it like {name}={example}"),
+        ),
     }
+}
+
+/// A value of an option whose values have a form of their own.
+fn example(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "buffer_pattern" | "verify_pattern" => "0xdeadbeef, or like \"abcd\" in quotation marks",
+        "bsrange" => "4k-64k",
+        "bssplit" | "cmdprio_bssplit" => "4k/60:64k/40",
+        "cpumask" => "3 for the CPUs 0 and 1",
+        "cpus_allowed" | "numa_cpu_nodes" => "0,2-3",
+        "ignore_error" => "EIO:ENOSPC, for reads, writes and trims with commas between them",
+        "latency_percentile" => "99.9",
+        "nice" => "5",
+        "numa_mem_policy" => "bind:0",
+        "percentile_list" => "50:99:99.9, up to 20 numbers from 0 to 100",
+        "random_distribution" => "zipf:1.1, pareto:0.9, normal:50 or zoned:60/10:40/90",
+        "replay_skip" => "write,trim",
+        "rwmixread" | "rwmixwrite" => "70",
+        "steadystate" => "iops:2%",
+        "sync_file_range" => "write:16",
+        _ => return None,
+    })
 }
 
 /// The whole number a text begins with, as C reads it.
