@@ -15,6 +15,8 @@ use fathom_units::Nanos;
 
 impl<E: Engine, C: Clock> Worker<'_, E, C> {
     /// Runs until the limits are reached or the stop flag is raised, then drains. Returns why it could not go on.
+    // `scripts/instructions` counts what is done in here by its name.
+    #[inline(never)]
     pub(crate) fn drive(&mut self, pacing: Pace) -> Result<(), EngineError> {
         let now = self.begin();
         if E::WAITS_FOR_OTHERS && self.connection.is_some_and(|connection| connection.is_all()) {
