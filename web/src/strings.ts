@@ -73,6 +73,11 @@ export const strings = {
     unknown: "This address leads nowhere:",
     toRuns: "See the list of runs",
   },
+  /** What the server refuses, by its code, where its words are for those who write requests. */
+  refused: {
+    "run.unknown": "There is no such run (any more).",
+    "run.over": "The run does not go on (any more).",
+  } as Record<string, string>,
   states: {
     waiting: "waiting for its first event",
     preparing: "preparing",
@@ -228,6 +233,8 @@ export const strings = {
       `One job is opened at a time: ${name} was looked at, and not ${others.join(", ")}` +
       (count > others.length ? ` and ${count - others.length} more.` : "."),
     replaced: (name: string) => `The job is ${name} now, in place of what was here.`,
+    changedMeanwhile: (name: string) =>
+      `The job was changed while ${name} was read, and stays as it is. To have ${name} in its place, open it again.`,
     /** Of a run that answers a question; empty where no page asks such. */
     askedOf: (kind: string) => {
       const page = { curve: "Curve", objective: "Curve", steady: "Steady state" }[kind];
@@ -262,6 +269,8 @@ export const strings = {
     plan: "Show the plan",
     start: "Start",
     starting: "Starting …",
+    mayHaveBegun:
+      "It was taken back when its start was on its way: the list of runs tells whether the run has begun all the same.",
     planTitle: "The plan",
     takes: (time: string, atMost: string | null) =>
       `takes about ${time}${atMost ? `, ${atMost} at most` : ""}`,
@@ -423,6 +432,7 @@ export const strings = {
     change: "Change",
     changeOf: (title: string) => `change ${title}`,
     changing: (title: string) => `Run ${title}`,
+    ofRun: (title: string, why: string) => `Run ${title}: ${why}`,
     newTitle: "Title",
     newTitleHelp: "Empty for the job's own",
     tags: "Tags",
@@ -440,6 +450,8 @@ export const strings = {
     byStream: "Figures of each stream",
     markText: "Note what happened",
     markAt: "at second",
+    markBeyond: (end: string) => `The run ended at second ${end}: a mark stands at that or before it.`,
+    markAhead: "There is nothing of the run at that second: a mark stands at an earlier one.",
     byTarget: "Figures of each target",
     byPart: "Figures of each stream on each of its targets",
     byTargets: "Figures of streams that go to the same targets",

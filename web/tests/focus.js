@@ -2,7 +2,7 @@
 // mouse goes on from there. On a server that a test plays.
 import assert from "node:assert/strict";
 import { test } from "./browser.js";
-import { mock, open } from "./played.js";
+import { held, mock, open } from "./played.js";
 
 /** What has the focus, in words: its role or name, and its text. */
 const focused = (page) =>
@@ -82,6 +82,70 @@ test("in the list of runs the focus stays at the run that was changed", async ()
   await press(page, "Delete it for good");
   await page.getByRole("button", { name: "change OLTP, firmware 2" }).waitFor({ state: "detached" });
   await page.waitForFunction(() => document.activeElement.tagName === "H1");
+  assert.deepEqual(complaints, []);
+});
+
+test("who starts what is refused stays at the button", async () => {
+  const { page, complaints } = await open("compose");
+  const text = page.getByLabel("The job");
+  await text.fill((await text.inputValue()).replace("size", "sise"));
+  await page.getByText("did you mean size?").waitFor();
+  await press(page, "Start");
+  const start = page.getByRole("button", { name: "Start", exact: true });
+  await start.and(page.locator("[aria-disabled=true], :disabled")).waitFor();
+  await focusIs(page, "BUTTON Start");
+  // It can do nothing now.
+  const plans = () => mock.asked.filter(({ path }) => path.endsWith("/plan")).length;
+  await page.keyboard.press("Enter");
+  assert.equal(plans(), 1);
+  assert.deepEqual(complaints, []);
+});
+
+test("who agrees stays in the dialog while that is judged, and where it is wrong", async () => {
+  const { page, complaints } = await open("compose");
+  await page.getByLabel("Path").fill("/dev/precious");
+  await press(page, "Start");
+  await page.getByLabel("To agree").fill("yes");
+  const asked = await held(page, "**/api/v1/jobs/plan");
+  await press(page, "Overwrite and start");
+  const answer = await asked.next();
+  await focusIs(page, "BUTTON Overwrite and start");
+  await answer.continue();
+  await page.getByText("This is not what has to be typed.").waitFor();
+  await focusIs(page, "BUTTON Overwrite and start");
+  assert.deepEqual(complaints, []);
+});
+
+test("where a run was renamed and the list cannot be had, the focus is at the heading, and goes on from there", async () => {
+  const { page } = await open("runs");
+  await press(page, "change OLTP on the new array");
+  await page.getByLabel("Title").fill("OLTP, firmware 2");
+  const lists = "**/api/v1/runs";
+  await page.route(lists, (route) => route.fulfill({ status: 503, json: {} }));
+  await press(page, "Keep this");
+  await page.getByText("This could not be loaded.").waitFor();
+  await focusIs(page, "H1 Runs");
+  await page.unroute(lists);
+  await press(page, "Try again");
+  await focusIs(page, "BUTTON change OLTP, firmware 2");
+});
+
+test("a key that is held and a double click are one decision, not the two that it takes to delete a run", async () => {
+  const { page, complaints } = await open("runs");
+  await press(page, "change OLTP on the new array");
+  await page.getByRole("button", { name: "Delete", exact: true }).focus();
+  for (let turn = 0; turn < 4; turn += 1) await page.keyboard.down("Enter");
+  await page.keyboard.up("Enter");
+  const sure = page.getByRole("button", { name: "Delete it for good" });
+  await sure.waitFor({ timeout: 10_000 });
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "change OLTP on the new array" }).click();
+  await page.getByRole("button", { name: "Delete", exact: true }).dblclick();
+  await sure.waitFor({ timeout: 10_000 });
+  assert.ok(mock.asked.every(({ method }) => method !== "DELETE"));
+  await press(page, "Delete it for good");
+  await page.getByRole("button", { name: "change OLTP on the new array" }).waitFor({ state: "detached" });
+  assert.equal(mock.asked.filter(({ method }) => method === "DELETE").length, 1);
   assert.deepEqual(complaints, []);
 });
 

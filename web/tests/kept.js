@@ -87,9 +87,22 @@ test("a run that is over is marked at a second of it", async () => {
   assert.deepEqual(complaints, []);
 });
 
-test("a run that is not there has a heading all the same", async () => {
+test("a mark after the end of a run is refused in the unit of its field", async () => {
+  const { page } = await open("run/steady");
+  await page.getByLabel("Note what happened").fill("too late");
+  await page.getByLabel("at second").fill("1e6");
+  const help = "give a time up to 35588";
+  mock.broken = { status: 422, message: "at_ms lies behind the end of the run", help };
+  await page.getByRole("button", { name: "Mark", exact: true }).click();
+  await page.getByText(/^The run ended at second 1?\d\d(\.\d+)?: a mark stands at that or before it\.$/).waitFor({ timeout: 10_000 });
+  assert.equal(await page.getByLabel("Note what happened").inputValue(), "too late");
+});
+
+test("a run that is not there has a heading all the same, and no words for those who write requests", async () => {
   const { page } = await open("run/nope");
   await page.getByRole("heading", { level: 1, name: "Run" }).waitFor();
+  await page.getByText("There is no such run (any more).").waitFor({ timeout: 10_000 });
+  assert.ok(!(await page.locator("main").innerText()).includes("/api/"));
   await isAccessible(page, "a run that is not there");
 });
 

@@ -305,7 +305,11 @@ export class Mock {
       this.#gone.add(run);
       return response.writeHead(204).end();
     }
-    if (what === "runs" && part === "events") return this.#stream(request, response, searchParams);
+    if (what === "runs" && part === "events") {
+      // A run that is over has nothing to follow.
+      if (run !== "live" && run !== this.unended) return response.writeHead(204).end();
+      return this.#stream(request, response, searchParams);
+    }
     if (what === "runs" && request.method === "POST") return json(null, 202);
     const sides = what === "compare" ? searchParams.get("sides").split(",").map((side) => side.split("~")) : [];
     if (sides.flat().some((run) => !existsSync(join(pages, `${run}.json`))))
@@ -313,7 +317,7 @@ export class Mock {
     if (what === "compare" && this.verdict !== undefined) return json(this.verdict);
     if (what === "compare") return json(JSON.parse(readFileSync(join(pages, "comparison.answer.json"), "utf8")));
     const isThere = run === "live" || run === this.unended || existsSync(join(pages, `${run}.json`));
-    const unknown = { code: "run.unknown", message: "there is no run", help: "" };
+    const unknown = { code: "run.unknown", message: `there is no run ${run}`, help: "GET /api/v1/runs lists all" };
     if (what === "runs" && !isThere) return json({ error: unknown }, 404);
     if (what === "runs" && part === "answer") return json(run === "live" ? this.answer : stored("answer.json"));
     if (what === "runs" && part === "charts") {

@@ -24,3 +24,33 @@ export async function open(path, look = {}, query = "") {
   contexts.push(found.context);
   return found;
 }
+
+/** Keeps back what a page asks for at such addresses by this method, until a test lets it go, in any order. */
+export async function held(page, addresses, method = "POST") {
+  const waiting = [];
+  let told = () => undefined;
+  await page.route(addresses, (route) => {
+    if (route.request().method() !== method) return route.fallback();
+    waiting.push(route);
+    told();
+  });
+  return {
+    /** The next one, once it is asked for. */
+    async next() {
+      while (waiting.length === 0) await new Promise((done) => (told = done));
+      return waiting.shift();
+    },
+    /** Those that were asked for and not taken. */
+    waiting,
+  };
+}
+
+/** Waits until the page has done what an answer that it has got makes it do, as far as its server sees that. */
+export async function settled(page) {
+  for (let turn = 0; turn < 5; turn += 1) {
+    await page.evaluate(async () => {
+      await (await fetch("/api/v1/session")).text();
+      await new Promise(requestAnimationFrame);
+    });
+  }
+}

@@ -234,7 +234,7 @@ test("a test of the PTS that was ended goes on from its page", async () => {
   await page.getByRole("button", { name: "Stop" }).click();
   await ended(page);
   await page
-    .getByText(/^A try, not PTS. Ended before/)
+    .getByText(/^A try, not PTS. There is no answer yet/)
     .first()
     .waitFor();
   await page.getByRole("link", { name: "Go on with the test" }).click();
@@ -247,7 +247,7 @@ test("a test of the PTS that was ended goes on from its page", async () => {
   assert.notEqual(page.url().split("/").at(-1), run);
   await ended(page);
   await page
-    .getByText(/^A try, not PTS\. (?!Ended before)/)
+    .getByText(/^A try, not PTS\. (?!There is no answer yet)/)
     .first()
     .waitFor();
   assert.equal(await page.getByRole("link", { name: "Go on with the test" }).count(), 0);
@@ -275,7 +275,13 @@ test("what somebody else made is not overwritten unasked", async () => {
     await type(wrong);
     await dialog.getByText("This is not what has to be typed. Nothing was written.").waitFor();
   }
+  // The right words, and taken back while they are judged.
+  const judged = new Promise((done) => page.route("**/api/v1/jobs/plan", done, { times: 1 }));
+  await type("overwrite");
+  const answer = await judged;
   await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "hidden" });
+  await answer.continue();
   assert.match(page.url(), /compose/);
   await page.getByText("What would be lost").waitFor();
   // It is there: nothing of it is made. And no page speaks of options of a command line.

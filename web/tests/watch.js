@@ -112,6 +112,17 @@ test("nothing that has the keyboard's focus lies behind the bar of the plan", as
   }
 });
 
+test("the way back from a run that is over leads to where one was before", async () => {
+  const { page, complaints } = await open("runs");
+  await page.getByRole("table").waitFor();
+  await page.evaluate(() => (location.hash = "#/live/steady"));
+  await page.waitForURL(/#\/run\/steady/);
+  await page.getByText("Can it be trusted?").waitFor();
+  await page.goBack();
+  await page.getByRole("heading", { level: 1, name: "Runs" }).waitFor({ timeout: 10_000 });
+  assert.deepEqual(complaints, []);
+});
+
 test("who comes with an invitation that was used is told so", async () => {
   mock.broken = { status: 401, message: "there is no session", help: "open the address that fathom serve printed" };
   const { page } = await open("runs", {}, "?invitation=none");

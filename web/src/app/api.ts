@@ -164,6 +164,8 @@ export interface Report {
   command: string[];
   host: { name: string; cpu_model: string };
   started_ms: number;
+  /** Null of one without an end. */
+  finished_ms: number | null;
   validity: { id: string; severity: string; evidence: string; remedy: string }[];
   steps: {
     index: number;
@@ -238,11 +240,13 @@ export class ApiError extends Error {
   }
 }
 
-/** What the server says was wrong, and the way out. */
+/** What the server says was wrong, and the way out, unless that is a request to write. */
 function wordsOf(body: unknown): string | null {
   if (!body || typeof body !== "object" || !("error" in body)) return null;
-  const { message, help } = body.error as { message?: string; help?: string };
-  return message ? [message, help].filter(Boolean).join("; ") : null;
+  const { code, message, help } = body.error as { code?: string; message?: string; help?: string };
+  const own = code === undefined ? undefined : strings.refused[code];
+  if (own !== undefined) return own;
+  return message ? [message, help?.includes("/api/") ? "" : help].filter(Boolean).join("; ") : null;
 }
 
 /** Whether this page was entered with an invitation that opens nothing. */
@@ -270,8 +274,9 @@ async function ask<T>(path: string, init?: RequestInit): Promise<T> {
   return body as T;
 }
 
-function send<T>(path: string, body: unknown, method = "POST"): Promise<T> {
-  return ask<T>(path, { method, headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+function send<T>(path: string, body: unknown, init: RequestInit = {}): Promise<T> {
+  const headers = { "content-type": "application/json" };
+  return ask<T>(path, { method: "POST", headers, body: JSON.stringify(body), ...init });
 }
 
 const of = (run: string) => `runs/${encodeURIComponent(run)}`;
@@ -288,11 +293,13 @@ export const api = {
     }),
   facts: () => ask<Facts>("facts"),
   presets: () => ask<Preset[]>("presets"),
-  plan: (job: Upload, answers: Answer[], search?: Search) => send<Plan>("jobs/plan", { job, consent: { answers }, search }),
+  /** Of what is taken back by `signal` nothing comes but a fault, as of a server that is not there. */
+  plan: (job: Upload, answers: Answer[], search: Search | undefined, signal: AbortSignal) =>
+    send<Plan>("jobs/plan", { job, consent: { answers }, search }, { signal }),
   check: (job: Upload) => send<{ is_sound: boolean; diagnostics: Diagnostic[] }>("jobs/check", job),
   convert: (job: Upload) => send<{ text: string; diagnostics: Diagnostic[] }>("jobs/convert", job),
-  start: (job: Upload, answers: Answer[], search?: Search) =>
-    send<{ run: string }>("runs", { job, consent: { answers }, search }),
+  start: (job: Upload, answers: Answer[], search: Search | undefined, signal: AbortSignal) =>
+    send<{ run: string }>("runs", { job, consent: { answers }, search }, { signal }),
   /** Null where the run was asked nothing, or knows nothing yet. */
   answer: (run: string) => ask<Answered | null>(`${of(run)}/answer`),
   /** Sides of runs, the first held against each of the others; of kind "apart", with the reason, where it is not. */
@@ -309,7 +316,7 @@ export const api = {
   changeRate: (run: string, stream: string, perSecond: number | null) =>
     send<null>(`${of(run)}/rate`, { stream, operations_per_s: perSecond }),
   /** What is not given stays as it is. */
-  rename: (run: string, changed: { title?: string; tags?: string[] }) => send<RunRow>(of(run), changed, "PATCH"),
+  rename: (run: string, changed: { title?: string; tags?: string[] }) => send<RunRow>(of(run), changed, { method: "PATCH" }),
   remove: (run: string) => ask<null>(of(run), { method: "DELETE" }),
   importRun: (file: Blob) =>
     ask<{ run: string }>("runs/import", {

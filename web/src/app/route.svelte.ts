@@ -57,3 +57,8 @@ export function route(): Route {
 export function go(to: Route): void {
   location.hash = address(to);
 }
+
+/** Goes on to a page that stands for the one that is shown: the way back leads to what was before both. */
+export function goOn(to: Route): void {
+  location.replace(address(to));
+}
