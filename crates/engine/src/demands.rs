@@ -25,15 +25,27 @@ pub(crate) enum Broken {
     },
 }
 
+impl Broken {
+    /// What the stream ends with.
+    pub(crate) fn errno(&self) -> Errno {
+        match self {
+            Self::Said(_) => Errno::IO,
+            Self::Latency { .. } => Errno::TIMEDOUT,
+        }
+    }
+}
+
 /// Keeps an eye on one worker.
 pub(crate) struct Watch {
     demands: Demands,
-    /// When rates are looked at next.
+    /// When rates are looked at next, should no operation complete before.
     pub(crate) next: Nanos,
     /// Since when operations are counted; absent before the first look.
     since: Option<Nanos>,
     /// Operations and bytes since then, by kind.
     done: [(u64, u64); OperationKind::COUNT],
+    /// The most bytes that one operation has moved.
+    largest: u64,
 }
 
 impl Watch {
@@ -45,6 +57,7 @@ impl Watch {
                 next: Nanos::NEVER,
                 since: None,
                 done: [(0, 0); OperationKind::COUNT],
+                largest: 0,
             })
         })
     }
@@ -65,37 +78,62 @@ impl Watch {
 
     fn start_window(&mut self, now: Nanos) {
         self.since = Some(now);
-        self.next = now.after(self.demands.rate_window);
         self.done = [(0, 0); OperationKind::COUNT];
     }
 
-    /// Counts an operation; says so when it took too long.
-    pub(crate) fn note(&mut self, slot: &Slot, moved: u64, completed: Nanos) -> Option<Broken> {
+    /// Counts an operation; says so when it took too long, or when a window ends with it in which a rate was not kept. Windows
+    /// go from completion to completion, as fio's do: what keeps its rate exactly has done it in each of them, which no window
+    /// between two other moments can say.
+    pub(crate) fn note(
+        &mut self,
+        slot: &Slot,
+        moved: u64,
+        completed: Nanos,
+        is_loaded: bool,
+    ) -> Option<Broken> {
         let kind = slot.operation.kind;
         let (operations, bytes) = &mut self.done[kind.index()];
         *operations += 1;
         *bytes += moved;
+        self.largest = self.largest.max(moved);
         let took = completed.since(slot.submitted);
         let is_of = |demand: &&LatencyDemand| match demand.kind {
             Some(of) => of == kind,
             None => kind != OperationKind::Sync,
         };
-        let demand = self.demands.latencies.iter().filter(is_of).find(|demand| took.0 > demand.at_most_ns)?;
-        Some(Broken::Latency { operation: slot.operation, took, at_most: Nanos(demand.at_most_ns) })
+        if let Some(demand) =
+            self.demands.latencies.iter().filter(is_of).find(|demand| took.0 > demand.at_most_ns)
+        {
+            let at_most = Nanos(demand.at_most_ns);
+            return Some(Broken::Latency { operation: slot.operation, took, at_most });
+        }
+        // What completes once nothing more is issued is no rate.
+        let since =
+            self.since.filter(|since| is_loaded && completed >= since.after(self.demands.rate_window))?;
+        let broken = self.broken(completed.since(since), false);
+        self.start_window(completed);
+        broken.map(Broken::Said)
     }
 
-    /// Looks at the rates when that is due; says so when one was not kept.
+    /// Looks at the rates when no operation has ended the window in time; says so when another one would not do either.
     pub(crate) fn look(&mut self, now: Nanos) -> Option<String> {
         if now < self.next {
             return None;
         }
-        let broken = self.since.and_then(|since| self.broken(now.since(since)));
-        self.start_window(now);
-        broken
+        self.next = now.after(self.demands.rate_window);
+        let Some(since) = self.since else {
+            self.start_window(now);
+            return None;
+        };
+        let window = now.since(since);
+        if window < self.demands.rate_window { None } else { self.broken(window, true) }
     }
 
-    fn broken(&self, window: Nanos) -> Option<String> {
-        let seconds = window.0 as f64 / 1e9;
+    /// The rate that was not kept in a window, be it that one more operation `may_come`; in whole milliseconds, which
+    /// begin with the first, as fio counts them.
+    fn broken(&self, window: Nanos, may_come: bool) -> Option<String> {
+        let millis = (window.0 / 1_000_000).max(1);
+        let coming = if may_come { (1, self.largest) } else { (0, 0) };
         self.demands.rates.iter().find_map(|&RateDemand { kind, unit, at_least }| {
             let kinds = OperationKind::ALL.into_iter().filter(|&of| match kind {
                 Some(kind) => kind == of,
@@ -105,13 +143,14 @@ impl Watch {
                 let done = self.done[kind.index()];
                 (operations + done.0, bytes + done.1)
             });
-            let (count, name) = match unit {
-                RateUnit::Operations => (operations, "operations"),
-                RateUnit::Bytes => (bytes, "bytes"),
+            let (count, coming, name) = match unit {
+                RateUnit::Operations => (operations, coming.0, "operations"),
+                RateUnit::Bytes => (bytes, coming.1, "bytes"),
             };
-            let rate = count as f64 / seconds;
+            let rate = |count: u64| count as f64 * 1e3 / millis as f64;
             let of = kind.map_or(String::new(), |kind| format!("{} ", kind.name()));
-            (rate < at_least).then(|| {
+            (rate(count + coming) < at_least).then(|| {
+                let rate = rate(count);
                 format!("{rate:.0} {of}{name} per second in {window}, below the {at_least:.0} of rate_min")
             })
         })

@@ -138,12 +138,13 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 self.ramp_by_bytes(u64::from(result.unsigned_abs()), completed);
             }
         }
+        let is_loaded = matches!(self.state, State::Ramp | State::Measure);
         if self.state != State::Verify
             && result >= 0
             && let Some(watch) = &mut self.watch
-            && let Some(broken) = watch.note(slot, u64::from(result.unsigned_abs()), completed)
+            && let Some(broken) = watch.note(slot, u64::from(result.unsigned_abs()), completed, is_loaded)
         {
-            self.break_off(Errno::TIMEDOUT, slot.operation, broken);
+            self.break_off(broken.errno(), slot.operation, broken);
         }
     }
 
