@@ -710,8 +710,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     /// The time is up. An open loop that leaves more in flight than it found goes on until that surplus has completed: it
     /// counts whatever it issued, and a queue that takes all that comes would be as fast as that on any device. The surplus is
     /// what the queue grew by: twice what it has beyond its mean, where it grew evenly, so that a queue that was as long from the
-    /// beginning on has none; of one that is full, with more waiting for it, it is not known how much it would have grown, and
-    /// all of it is.
+    /// beginning on has none; of one that is full, with more waiting for it, which may have been so for long, all that it grew by.
     fn leave_surplus(&mut self) {
         if !matches!(self.stream.pacing, Pacing::Open { .. }) {
             return;

@@ -371,6 +371,22 @@ fn a_rate_is_the_devices_however_deep_the_queue_and_short_the_window() {
     }
 }
 
+/// What is due comes faster than a device of 100 per second takes it, and fills the queue on the way.
+#[test]
+fn a_rate_above_the_devices_is_the_devices_whenever_the_queue_was_full() {
+    for (depth, rate, window_s) in
+        [(256, 200.0, 5), (1024, 1500.0, 1), (256, 1200.0, 1), (16, 101.0, 60), (1000, 150.0, 10)]
+    {
+        let mut stream = stream(EngineKind::Sim, depth);
+        stream.pacing = open(rate, Arrival::Constant);
+        seconds(&mut stream, window_s);
+        let outcome = run(step(TargetKind::Sim(device(SimService::Constant { ns: 10 * MS }, 1)), stream));
+        let found = outcome.reads().operations as f64 / outcome.seconds();
+        let case = format!("{rate}/s at depth {depth}, {window_s} s: {found}");
+        assert!((99.0..=101.0).contains(&found), "{case}");
+    }
+}
+
 #[test]
 fn a_freeze_shows_in_response_times_and_not_in_the_closed_loops() {
     // Tene's case: one operation per 10 ms, 1 ms of service, 100 s of good, then frozen for 100 s.
@@ -555,9 +571,9 @@ fn what_is_demanded_is_kept_or_ends_the_stream() {
     for (demands, errno, ends_after) in [
         (Demands::default(), 0, 4 * SECOND),
         // One operation of 4 KiB in each millisecond.
-        (rate(RateUnit::Operations, 990.0), 0, 4 * SECOND),
+        (rate(RateUnit::Operations, 1000.0), 0, 4 * SECOND),
         (rate(RateUnit::Operations, 1010.0), 5, 2 * SECOND),
-        (rate(RateUnit::Bytes, 4_000_000.0), 0, 4 * SECOND),
+        (rate(RateUnit::Bytes, 4_096_000.0), 0, 4 * SECOND),
         (rate(RateUnit::Bytes, 4_200_000.0), 5, 2 * SECOND),
         (latency(None, MS), 0, 4 * SECOND),
         (latency(None, MS - 1), 110, MS),
@@ -575,6 +591,25 @@ fn what_is_demanded_is_kept_or_ends_the_stream() {
             "{demands:?}"
         );
         assert!(totals.end.0.abs_diff(ends_after) <= 2 * MS, "{demands:?}: {}", totals.end);
+    }
+}
+
+/// An operation that takes longer than a window is no rate of 0 in those that it spans; one that never comes back is.
+#[test]
+fn a_least_rate_allows_for_the_operation_to_come() {
+    for (at_least, is_kept, ends_after) in [(0.5, true, 16), (0.49, true, 16), (0.51, false, 6)] {
+        let mut stream = stream(EngineKind::Sim, 1);
+        stream.demands = Demands {
+            rates: vec![RateDemand { kind: None, unit: RateUnit::Operations, at_least }],
+            rate_window: Nanos::secs(1),
+            rate_settles: Nanos::secs(2),
+            ..Demands::default()
+        };
+        seconds(&mut stream, 15);
+        let outcome = run(step(TargetKind::Sim(device(SimService::Constant { ns: 2 * SECOND }, 1)), stream));
+        let worker = &outcome.executed.streams[0].workers[0];
+        assert_eq!(worker.error, if is_kept { 0 } else { 5 }, "{at_least}");
+        assert_eq!(worker.end, Nanos::secs(ends_after), "{at_least}");
     }
 }
 
