@@ -202,7 +202,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         Ok(())
     }
 
-    /// Issues one operation on a synchronous engine and counts it; before it, the sync that became due.
+    /// Issues one operation on a synchronous engine and counts it, and the sync that becomes due with it, at once: only after
+    /// the last write of a pass it waits for the next pass to begin.
     #[inline(always)]
     pub(crate) fn perform(
         &mut self,
@@ -210,15 +211,10 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         now: Nanos,
         intended: Option<Nanos>,
     ) -> Result<Nanos, EngineError> {
-        let mut now = now;
-        if let Some(sync) = self.syncs.pending.take() {
-            let sync = sync.operation(0);
-            self.tell_of(&sync);
-            now = self.perform_one(sync, now, None)?;
-            if self.state == State::Drain {
-                // It failed: nothing more is issued.
-                return Ok(now);
-            }
+        let now = self.perform_sync(now)?;
+        if self.state == State::Drain {
+            // It failed: nothing more is issued.
+            return Ok(now);
         }
         let operation = self.fill(planned, of_plan(0, planned));
         self.spend(planned);
@@ -230,7 +226,19 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             locks.give_back();
         }
         self.syncs.note(planned);
-        Ok(completed)
+        if self.spent() || self.state == State::Drain {
+            return Ok(completed);
+        }
+        self.perform_sync(completed)
+    }
+
+    /// Issues the sync that became due, if one has.
+    #[inline(always)]
+    fn perform_sync(&mut self, now: Nanos) -> Result<Nanos, EngineError> {
+        let Some(sync) = self.syncs.pending.take() else { return Ok(now) };
+        let sync = sync.operation(0);
+        self.tell_of(&sync);
+        self.perform_one(sync, now, None)
     }
 
     /// Whether an asynchronous worker may issue in this turn. One that locks its files takes all their locks when nothing

@@ -54,7 +54,7 @@ pub(crate) struct Syncs {
     until_range: u64,
     /// By extent: first byte and end of what was written since its last sync of a range.
     written: Vec<(u64, u64)>,
-    /// The sync that goes before the next operation.
+    /// The sync that became due and has not gone out.
     pub(crate) pending: Option<PendingSync>,
 }
 
@@ -74,7 +74,7 @@ impl Syncs {
         }
     }
 
-    /// Counts a write down to the next sync, which then goes before the next operation. One that falls due at the very
+    /// Counts a write down to the next sync, which then goes before anything else. One that falls due at the very
     /// last write is not issued, as with fio; `fsync_at_end` is for that.
     #[inline]
     pub(crate) fn note(&mut self, planned: &Planned) {

@@ -133,6 +133,8 @@ fn the_same_job_files_give_the_same_counts_and_keys() {
         ("[a]\nrw=write\nfsync=4\nfdatasync=5\n", Same::Each),
         ("[a]\nrw=write\nfsync=5\nfdatasync=4\nioengine=libaio\niodepth=4\n", Same::Each),
         ("[a]\nrw=write\nfdatasync=5\nend_fsync=1\n", Same::Each),
+        // What is left of the size is no block: there is a sync after the last write as well.
+        ("[a]\nrw=write\nfdatasync=1\nbs=2300\n", Same::Each),
         ("[a]\nrw=write\nsync_file_range=write:8\nend_fsync=1\n", Same::Each),
         ("[a]\nrw=write\nnrfiles=4\n", Same::Each),
         ("[a]\nrw=randread:8\n", Same::Each),
