@@ -32,8 +32,13 @@ pub fn errno_name(errno: i32) -> String {
         75 => "EOVERFLOW",
         84 => "EILSEQ",
         95 => "EOPNOTSUPP",
+        103 => "ECONNABORTED",
+        104 => "ECONNRESET",
+        107 => "ENOTCONN",
         110 => "ETIMEDOUT",
+        111 => "ECONNREFUSED",
         112 => "EHOSTDOWN",
+        113 => "EHOSTUNREACH",
         116 => "ESTALE",
         117 => "EUCLEAN",
         121 => "EREMOTEIO",
@@ -42,6 +47,11 @@ pub fn errno_name(errno: i32) -> String {
         other => return format!("errno {other}"),
     };
     name.to_owned()
+}
+
+/// Whether an error number is of a connection whose other end closed it or is not there.
+pub(crate) const fn is_of_connection(errno: i32) -> bool {
+    matches!(errno, 32 | 103 | 104 | 107 | 111 | 113)
 }
 
 #[cfg(test)]

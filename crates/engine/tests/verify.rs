@@ -28,6 +28,7 @@ fn rule(schedule: VerifySchedule, ledger: Ledger) -> VerifyRule {
         dumps: false,
         checks_sequence: true,
         checks_seed: true,
+        is_shared: false,
         writes: true,
         ledger,
         trims: None,

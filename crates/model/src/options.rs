@@ -347,7 +347,7 @@ options! {
     offset_per_worker: Amount = Amount::Bytes(Bytes::ZERO), Kind::SizeOrShare, fio "offset_increment", example "\"20%\"";
     /// Length of the stream's region, over all its targets together when they are files of one set. Defaults to all.
     size: Amount, Kind::SizeOrShare, fio "size", vdbench "range", example "\"20%\"";
-    /// How several workers divide the region.
+    /// How several workers divide the region: `split` gives equal parts to those that are sequential, or that verify what they write; others that are random go everywhere, together once per pass where that is their coverage. With `same` each has all of it for itself.
     worker_regions: WorkerRegions = WorkerRegions::Split, Kind::Choice(WorkerRegions::WORDS), example "\"same\"";
     /// Log of operations that are replayed in place of the workload's sizes, kinds and places: fio's (versions 2 and 3) or a binary trace of blktrace. Its files are the targets, unless one target is named, which then takes all of it.
     trace: String, Kind::Text, fio "read_iolog", example "\"oltp.iolog\"";

@@ -455,6 +455,7 @@ mod tests {
             dumps: false,
             checks_sequence: true,
             checks_seed: true,
+            is_shared: false,
             writes: true,
             ledger: Ledger::NotNeeded,
             trims: None,

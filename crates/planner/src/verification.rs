@@ -94,6 +94,7 @@ pub(crate) fn draft(
         dumps: *options.verify_dump.get(),
         checks_sequence: *options.verify_sequence.get() && knows_writes,
         checks_seed: *options.verify_seed.get() && knows_writes,
+        is_shared: false,
         writes: !only,
         ledger: Ledger::NotNeeded,
         trims: trims(options).filter(|_| changes),
@@ -291,17 +292,21 @@ pub(crate) fn shared(streams: &mut [&mut Stream], remarks: &mut Remarks) {
     }
     for at in meeting(written) {
         let stream = &mut *streams[at];
+        let goes_anywhere = stream.workload.coverage == Coverage::Independent;
         // Workers of one stream that take turns at one once-per-pass order keep off each other's blocks.
         if let Verification::On(rule) = &mut stream.workload.verification
-            && (rule.checks_sequence || rule.checks_seed)
+            && rule.schedule != VerifySchedule::Never
+            && (goes_anywhere || rule.checks_sequence || rule.checks_seed)
         {
+            rule.is_shared = true;
             (rule.checks_sequence, rule.checks_seed) = (false, false);
             let message = format!(
                 "several workers write what the stream \"{}\" verifies: blocks may be someone else's or half written, \
                  and numbers and seeds of writes are not compared",
                 stream.name
             );
-            let help = "give each worker a region of its own";
+            let help =
+                "give each stream a region of its own (offset, size), and leave worker_regions as it is";
             remarks.warn("plan.verify-shared", None, message, help);
         }
     }

@@ -9,7 +9,7 @@ use crate::remarks::Remarks;
 use crate::seeds;
 use crate::targets::Addressed;
 use fathom_model::{Amount, CpusPolicy, Dialect, Named, StreamOptions, WorkerRegions};
-use fathom_schema::{Arrival, Coverage, Pacing};
+use fathom_schema::{Arrival, Coverage, Pacing, Verification};
 use fathom_schema::{Extent, NoteKind, Passes, Quota, Severity, SharePart, WorkerPlan};
 use fathom_units::{Bytes, saturating_sum};
 
@@ -116,7 +116,7 @@ impl Crew<'_> {
                 self.dialect,
                 remarks,
             )?;
-            let parts = if self.operations.sequential {
+            let parts = if self.is_cut() {
                 self.cut(&region, lanes, remarks)?
             } else {
                 vec![region; self.lanes as usize]
@@ -135,14 +135,23 @@ impl Crew<'_> {
                 plans.push(WorkerPlan { extents, part, seed, cpus: self.cpus(index as u64) });
             }
         }
-        let divisor = if self.operations.sequential { 1 } else { lanes };
+        let divisor = if self.is_cut() { 1 } else { lanes };
         self.manned(plans, divisor, coverage, remarks)
     }
 
-    /// All workers share one region: sequential ones in equal slices, random ones each everywhere.
+    /// Whether workers get parts of a region: sequential ones, and those that verify what they write at random. Two writes of
+    /// one place, or a write and its reading back by another, would accuse the device of what they did to each other.
+    fn is_cut(&self) -> bool {
+        let Operations { workload, sequential, writes, verification, .. } = self.operations;
+        let meets = *writes && workload.coverage == Coverage::Independent;
+        *sequential || meets && matches!(verification, Verification::On(_))
+    }
+
+    /// All workers share one region: some in equal slices, the other random ones each everywhere.
     fn all_together(&self, region: &[Extent], threads: u64, remarks: &mut Remarks) -> Option<Manned> {
         let coverage = self.operations.workload.coverage;
-        let parts = if self.operations.sequential {
+        let is_cut = self.is_cut();
+        let parts = if is_cut {
             self.cut(region, threads, remarks)?
         } else {
             vec![region.to_vec(); usize::try_from(threads).expect("bounded by EXTENTS_MAX")]
@@ -152,7 +161,7 @@ impl Crew<'_> {
             extents,
             part: part(thread as u64, threads),
             // Random workers draw from one sequence and each takes its part of it, so the seed is one.
-            seed: if self.operations.sequential && !self.shares_gaps() {
+            seed: if is_cut && !self.shares_gaps() {
                 seeds::of_worker(self.seed, first * u64::from(self.lanes) + thread as u64)
             } else {
                 seeds::of_worker(self.seed, first)
@@ -160,7 +169,7 @@ impl Crew<'_> {
             cpus: self.cpus(thread as u64 / u64::from(self.lanes)),
         };
         let plans = parts.into_iter().enumerate().map(plan).collect();
-        let divisor = if self.operations.sequential { 1 } else { threads };
+        let divisor = if is_cut { 1 } else { threads };
         self.manned(plans, divisor, coverage, remarks)
     }
 

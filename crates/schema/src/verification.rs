@@ -34,7 +34,7 @@ impl Verification {
 
 /// How data is protected and checked. The format on the medium is that of fio 3.33.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[expect(clippy::struct_excessive_bools, reason = "six independent facts, not states")]
+#[expect(clippy::struct_excessive_bools, reason = "seven independent facts, not states")]
 pub struct VerifyRule {
     /// What the header carries, if there is one.
     pub protection: Protection,
@@ -62,6 +62,9 @@ pub struct VerifyRule {
     pub checks_sequence: bool,
     /// Whether the seed of the write is compared.
     pub checks_seed: bool,
+    /// Whether others write what it verifies: a block may be someone else's, or half written.
+    #[serde(default)]
+    pub is_shared: bool,
     /// False: nothing is written; what an equal run wrote before is checked.
     pub writes: bool,
     /// Which write came last at each place.

@@ -1,6 +1,7 @@
 //! Checks of the circumstances: how the run ended, errors, the host's settings, the clock.
 
 use super::{Found, Progress, StepView};
+use crate::errno::is_of_connection;
 use crate::{errno_name, operations, pts, stored_until};
 use fathom_schema::{
     EngineKind, EnvironmentFact, FileKind, Interval, OperationKind, Outcome, Phase, Question, Record,
@@ -140,6 +141,7 @@ fn mismatches(view: &StepView<'_>, found: &mut Found) {
         let checked: u64 = verified.clone().map(|verified| verified.checked).sum();
         let wrong: u64 = verified.flat_map(|verified| &verified.mismatches).map(|(_, count)| count).sum();
         if wrong > 0 {
+            let is_shared = stream.workload.verification.rule().is_some_and(|rule| rule.is_shared);
             found.weighed(
                 wrong as f64 / checked.max(1) as f64,
                 "verify.mismatch",
@@ -148,7 +150,11 @@ fn mismatches(view: &StepView<'_>, found: &mut Found) {
                     "{}{wrong} of {checked} blocks that were checked do not hold what was written",
                     view.stream_place(stream)
                 ),
-                "data was lost or changed: the notes say where; keep the target as it is for a closer look",
+                if is_shared {
+                    "others write the same blocks, so that this may be their doing: give all that write a region of their own"
+                } else {
+                    "data was lost or changed: the notes say where; keep the target as it is for a closer look"
+                },
             );
         }
     }
@@ -237,7 +243,11 @@ fn errors(view: &StepView<'_>, found: &mut Found) {
                         kind.kind.name(),
                         names.join(", ")
                     ),
-                    "failed operations count in no rate or latency: look at the kernel log and at the device's health",
+                    if kind.errors.iter().all(|&(errno, _)| is_of_connection(errno)) {
+                        "failed operations count in no rate or latency: look what became of the other end of the connection"
+                    } else {
+                        "failed operations count in no rate or latency: look at the kernel log and at the device's health"
+                    },
                 );
             }
             if kind.short > 0 && kind.kind != OperationKind::Sync {

@@ -70,6 +70,30 @@ fn writes_of_one_place_in_flight_together_are_not_told_apart() {
     assert!(rule.is_some_and(|rule| rule.checks_sequence), "{told:?}");
 }
 
+/// Where workers that verify go at random, each has a part of its own: a device is not accused of what they do to each other.
+#[test]
+fn workers_that_verify_at_random_do_not_meet() {
+    let once = format!("{RANDOM}\ncoverage = \"once-per-pass\"");
+    for (workload, stream) in [
+        (RANDOM, "workers = 2"),
+        (RANDOM, "workers = 2\nengine = \"io_uring\"\nqueue_depth = 4"),
+        (RANDOM, "engine = \"psync\"\nqueue_depth = 4"),
+        (RANDOM, "engine = \"psync\"\nqueue_depth = 4\nworker_regions = \"same\""),
+        (once.as_str(), "workers = 2"),
+    ] {
+        let (rule, told) = planned(workload, stream, MEMORY);
+        let rule = rule.unwrap_or_else(|| panic!("{stream}: {told:?}"));
+        let is_once = workload.contains("once");
+        assert!(
+            is_once || !rule.is_shared && !told.contains(&"plan.verify-shared".to_owned()),
+            "{stream}: {told:?}"
+        );
+    }
+    let (rule, told) = planned(RANDOM, "workers = 2\nworker_regions = \"same\"", MEMORY);
+    assert!(rule.is_some_and(|rule| rule.is_shared), "{told:?}");
+    assert!(told.contains(&"plan.verify-shared".to_owned()), "{told:?}");
+}
+
 #[test]
 fn headers_fit_and_divide() {
     for (workload, expect) in [
