@@ -8,7 +8,8 @@ mod consent;
 use consent::OVERWRITE;
 pub use consent::{Consent, PeersAllowed, Question};
 use fathom_schema::{
-    BlockDevice, ContentFact, DeviceNumber, Facts, FileFact, FileKind, InUse, TargetFact, VoidMark,
+    BlockDevice, ContentFact, DeviceNumber, Facts, FileFact, FileKind, Filesystem, InUse, TargetFact,
+    VoidMark,
 };
 use fathom_units::Bytes;
 use std::collections::BTreeMap;
@@ -362,10 +363,12 @@ fn judge_absent(place: &Place<'_>, verdict: &mut Verdict) {
         let reason = "there is no such device, and files are not made among devices".to_owned();
         return place.refuse(verdict, "target.absent", reason, "check its name with lsblk");
     }
+    if filesystem.is_some_and(Filesystem::is_read_only) {
+        return refuse_read_only(place, "does not exist and cannot be created: ", verdict);
+    }
     if !filesystem.is_some_and(|fs| fs.can_create) {
         let reason = "does not exist and cannot be created in its folder".to_owned();
-        let remedy = "check the folder's permissions and that its filesystem is not mounted read-only";
-        place.refuse(verdict, "target.permission", reason, remedy);
+        place.refuse(verdict, "target.permission", reason, "check the folder's permissions");
     }
 }
 
@@ -404,7 +407,9 @@ fn judge_file(place: &Place<'_>, file: &FileFact, consent: &Consent, verdict: &m
         let reason = format!("is in use: {}", uses(&file.in_use));
         place.refuse(verdict, "unsafe.in-use", reason, release(&file.in_use));
     }
-    if !file.writable {
+    if place.fact.filesystem.as_ref().is_some_and(Filesystem::is_read_only) {
+        refuse_read_only(place, "", verdict);
+    } else if !file.writable {
         let reason = "this user may not write to it".to_owned();
         place.refuse(verdict, "target.permission", reason, "change its permissions or the user");
     }
@@ -432,6 +437,12 @@ fn judge_file(place: &Place<'_>, file: &FileFact, consent: &Consent, verdict: &m
         let (reason, remedy) = foreign(file);
         place.refuse_foreign(verdict, reason, remedy);
     }
+}
+
+/// Nobody may write where that is, root neither.
+fn refuse_read_only(place: &Place<'_>, what: &str, verdict: &mut Verdict) {
+    let reason = format!("{what}its filesystem is mounted read-only");
+    place.refuse(verdict, "target.read-only", reason, "mount it for writing, or name a file elsewhere");
 }
 
 fn judge_folder(place: &Place<'_>, consent: &Consent, verdict: &mut Verdict) {

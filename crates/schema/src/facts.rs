@@ -240,6 +240,11 @@ impl Filesystem {
     pub fn is_in_memory(&self) -> bool {
         ["tmpfs", "ramfs"].contains(&&*self.kind)
     }
+
+    /// Whether nobody may write to it, by the options of the mount or of the filesystem.
+    pub fn is_read_only(&self) -> bool {
+        self.options.split(',').any(|option| option == "ro")
+    }
 }
 
 /// A block device and all that lies on and under it.

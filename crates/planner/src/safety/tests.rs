@@ -288,6 +288,11 @@ fn other_kinds_and_faults_are_refused() {
     let of_kind = |kind| file("/mnt/a", kind, Bytes::ZERO);
     let mut sealed = of_kind(FileKind::Absent);
     sealed.filesystem.as_mut().unwrap().can_create = false;
+    let read_only = |kind| {
+        let mut fact = file("/mnt/a", kind, Bytes::kib(4));
+        fact.filesystem.as_mut().unwrap().options = "ro,relatime,rw,errors=remount-ro".to_owned();
+        fact
+    };
     let mut mistyped = file("/dev/nvme9n1", FileKind::Absent, Bytes::ZERO);
     mistyped.filesystem.as_mut().unwrap().kind = "devtmpfs".to_owned();
     let mut denied = disk("/dev/sda", 0, ContentFact::Blank);
@@ -307,6 +312,9 @@ fn other_kinds_and_faults_are_refused() {
         (of_kind(FileKind::Absent), "wcl", ""),
         (of_kind(FileKind::Absent), "r", "target.absent"),
         (sealed, "wc", "target.permission"),
+        (read_only(FileKind::Absent), "wc", "target.read-only"),
+        (read_only(FileKind::File), "w", "target.read-only ~"),
+        (read_only(FileKind::File), "r", ""),
         (mistyped, "wcl", "target.absent"),
         (with_device(denied.clone(), |d| d.in_use = every_use()), "w", "unsafe.in-use target.unusable"),
         (denied, "r", "target.unusable"),
