@@ -30,7 +30,7 @@ pub struct Stop {
 
 impl Stop {
     /// Lets SIGINT, SIGTERM and SIGHUP raise it, from the first call on; a process has one that does, since who listens never
-    /// ends. A second signal ends the process at once, should the first not get through (an operation that never completes).
+    /// ends. A SIGHUP that the process was begun to ignore, as by `nohup`, stays ignored. A second signal ends the process at once, should the first not get through (an operation that never completes).
     ///
     /// # Errors
     /// Where the system lets no handler or no thread be made.
@@ -39,7 +39,11 @@ impl Stop {
     }
 
     fn begin_to_listen(&self) -> io::Result<()> {
-        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+        let mut signals = Signals::new([SIGINT, SIGTERM])?;
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        if !is_ignored(&status, SIGHUP) {
+            signals.add_signal(SIGHUP)?;
+        }
         let stop = self.clone();
         let listen = move || {
             let mut first = None;
@@ -80,6 +84,13 @@ impl Stop {
     }
 }
 
+/// Whether a process ignores a signal, by its `/proc/PID/status` (`proc_pid_status(5)`).
+fn is_ignored(status: &str, signal: i32) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask >> (signal - 1) & 1 == 1
+}
+
 /// Begins what is to be begun once, unless it was; what could not begin is tried again the next time.
 fn begin_once(has_begun: &AtomicBool, begin: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     // Taken before it begins: two that come at once do not both begin.
@@ -112,6 +123,15 @@ impl Asked {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_process_ignores_is_in_its_status() {
+        let status = "Name:\tfathom\nSigBlk:\tffffffffffffffff\nSigIgn:\t0000000000001001\nSigCgt:\t0000000000000000\n";
+        let ignored =
+            [SIGHUP, SIGINT, signal_hook::consts::SIGPIPE, SIGTERM].map(|one| is_ignored(status, one));
+        assert_eq!(ignored, [true, false, true, false]);
+        assert!(!is_ignored("", SIGHUP));
+    }
 
     #[test]
     fn what_could_not_begin_begins_the_next_time() {

@@ -346,7 +346,7 @@ fn run_part(
     let manner = Manner {
         store: &store,
         keeping: keeping(),
-        live: switches.eta == Eta::Auto && terminal::shows_messages(),
+        live: switches.eta == Eta::Auto && !watch::has_line(switches) && terminal::shows_messages(),
         changes: Changes::default(),
         watchers: vec![&mut watch, trigger],
         stop: stop.clone(),

@@ -55,6 +55,15 @@ fn sigterm_has_its_own_exit_code() {
     check(LONG, Signal::TERM, 143);
 }
 
+#[test]
+fn what_nohup_ignores_ends_no_run() {
+    let bench = Bench::new();
+    let script = "trap '' HUP; \"$0\" run --target null: --rate 1k/s --time 2s --quiet & \
+                  while kill -HUP $! 2>/dev/null; do :; done; wait $!";
+    bench.run(&["bash", "-c", script, crate::support::FATHOM]).expect(0, &[]);
+    assert_eq!(bench.report()["state"], "complete");
+}
+
 /// Long intervals, gaps between arrivals, pauses and delays do not put the end off.
 #[test]
 fn ctrl_c_does_not_wait_for_an_interval_to_end() {

@@ -14,6 +14,7 @@ use fathom_schema::{Event, Interval, OperationKind, Record, StreamTally};
 use fathom_store::Detail;
 use fathom_units::Nanos;
 use std::collections::BTreeMap;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 /// Listens to a run and gives out what is asked for.
@@ -48,6 +49,16 @@ struct Current {
     streams: BTreeMap<u32, (Nanos, Nanos, StreamTally)>,
 }
 
+/// Whether the state of the jobs is told in fio's line: where that is asked for, be it by how often a new one begins. Else a
+/// terminal has fathom's own view of the run.
+pub(super) fn has_line(switches: &Switches) -> bool {
+    match switches.eta {
+        Eta::Always => true,
+        Eta::Never => false,
+        Eta::Auto => switches.eta_newline_us > 0 && std::io::stdout().is_terminal(),
+    }
+}
+
 impl<'a> Watch<'a> {
     pub(super) fn new(
         reports: &'a Reports,
@@ -69,7 +80,7 @@ impl<'a> Watch<'a> {
             status_every,
             status_next: status_every,
             // As with fio, beside a document it would be in its midst.
-            shows_line: switches.eta == Eta::Always
+            shows_line: has_line(switches)
                 && (switches.output.is_some() || switches.wants(OutputFormat::Normal)),
             newline_every,
             newline_next: newline_every,
