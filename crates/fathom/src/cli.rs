@@ -166,6 +166,15 @@ fn listen_address(text: &str) -> Result<std::net::SocketAddr, String> {
     })
 }
 
+/// A name as it stands in the address of a page, which may have a port.
+fn host_name(text: &str) -> Result<String, String> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "-._:[]".contains(c);
+    if !text.is_empty() && text.chars().all(is_name) {
+        return Ok(text.to_owned());
+    }
+    Err(format!("{text} is no name of a host; write one such as bench.lan or bench.lan:8443"))
+}
+
 /// A condition as it was written, which can be read.
 fn condition(text: &str) -> Result<String, String> {
     text.parse::<fathom_schema::Condition>().map(|_| text.to_owned())
@@ -438,7 +447,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7070", value_parser = listen_address)]
     pub(crate) listen: std::net::SocketAddr,
     /// A further name under which it is asked for, e.g. `bench.lan`
-    #[arg(long = "allow-host", value_name = "NAME")]
+    #[arg(long = "allow-host", value_name = "NAME", value_parser = host_name)]
     pub(crate) hosts: Vec<String>,
     /// Certificate chain, PEM; needed to listen beyond this machine
     #[arg(long, value_name = "FILE", requires = "tls_key")]

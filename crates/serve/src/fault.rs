@@ -64,6 +64,7 @@ impl Fault {
 impl From<StoreError> for Fault {
     fn from(error: StoreError) -> Self {
         let (status, code) = match &error {
+            StoreError::ReadOnly { .. } => (StatusCode::CONFLICT, "store.read-only"),
             StoreError::NotFound { .. } => (StatusCode::NOT_FOUND, "run.unreadable"),
             // Nothing is wrong with what was asked for, nor with a run.
             StoreError::Full { .. } => (StatusCode::INSUFFICIENT_STORAGE, "store.full"),

@@ -18,6 +18,7 @@ use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use tokio::sync::watch;
 
 /// What the cookie's name begins with; the server's port follows, since cookies of one host go to all its ports.
 const COOKIE: &str = "fathom_session_";
@@ -104,6 +105,8 @@ enum Change {
 pub(crate) struct Sessions {
     invitations: Mutex<Kept>,
     sessions: Mutex<Kept>,
+    /// Told of each session that ends: what was begun under it may go on for hours.
+    ended: watch::Sender<()>,
     file: SessionsFile,
     cookie: String,
     is_secure: bool,
@@ -126,7 +129,8 @@ impl Sessions {
         };
         let cookie = format!("{COOKIE}{port}");
         let (invitations, sessions) = (Mutex::default(), Mutex::new(left));
-        (Self { invitations, sessions, file, cookie, is_secure }, fault)
+        let ended = watch::Sender::new(());
+        (Self { invitations, sessions, ended, file, cookie, is_secure }, fault)
     }
 
     /// A token that opens a session of `role` once.
@@ -150,6 +154,7 @@ impl Sessions {
     /// Ends the session of a request; the header that takes the cookie away.
     fn close(&self, headers: &HeaderMap) -> (Vec<Good>, String) {
         let closed = self.tokens_of(headers).filter_map(|token| lock(&self.sessions).take(token)).collect();
+        self.ended.send_replace(());
         (closed, format!("{}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0", self.cookie))
     }
 
@@ -158,6 +163,11 @@ impl Sessions {
         let sessions = lock(&self.sessions);
         let mut found = self.tokens_of(headers).filter_map(|token| sessions.find(token));
         found.find(|good| !good.is_too_old()).map(|good| good.role)
+    }
+
+    /// Wakes whoever waits when a session ends.
+    pub(crate) fn watch(&self) -> watch::Receiver<()> {
+        self.ended.subscribe()
     }
 
     /// Writes a change down for the next server.

@@ -15,6 +15,11 @@ pub enum StoreError {
         /// The run's file.
         path: PathBuf,
     },
+    /// The run can be read, and not written.
+    ReadOnly {
+        /// The run's file.
+        path: PathBuf,
+    },
     /// The system refused an operation on a file or folder.
     Io {
         /// What was being done, e.g. `create folder`.
@@ -107,6 +112,7 @@ impl StoreError {
         };
         match code {
             ErrorCode::DiskFull => Self::Full { path },
+            ErrorCode::ReadOnly => Self::ReadOnly { path },
             ErrorCode::NotADatabase => {
                 Self::NotARun { path, reason: "it does not begin like a database".to_owned() }
             }
@@ -134,6 +140,12 @@ fn size_limit(limits: &str) -> Option<Bytes> {
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::ReadOnly { path } => write!(
+                f,
+                "{} can only be read: it, its folder or the filesystem is write-protected; allow writing there, or \
+                 copy the run to another store",
+                path.display()
+            ),
             Self::Full { path } => write!(
                 f,
                 "no space left to store the run in {}; what was stored before is kept; make room there or set \

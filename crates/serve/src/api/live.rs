@@ -14,11 +14,13 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use futures_util::future::select;
 use futures_util::stream;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -93,6 +95,9 @@ async fn events(
     let header = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
     let from = header.or(last_event_id).unwrap_or(0);
     let follow = Follow {
+        ended: app.sessions.watch(),
+        app,
+        headers,
         changed: active.hub.watch(),
         hub: active.hub,
         next: VecDeque::new(),
@@ -109,6 +114,10 @@ async fn events(
 
 /// One who watches a run.
 struct Follow {
+    app: Arc<App>,
+    /// Of the request, which say whose session this is.
+    headers: HeaderMap,
+    ended: watch::Receiver<()>,
     hub: Hub,
     changed: watch::Receiver<u64>,
     next: VecDeque<Event>,
@@ -120,6 +129,9 @@ struct Follow {
 impl Follow {
     async fn next(&mut self) -> Option<Event> {
         loop {
+            self.ended.mark_unchanged();
+            // What was let in once is asked for its session again: it may have ended long before the run does.
+            self.app.sessions.role(&self.headers)?;
             if let Some(event) = self.next.pop_front() {
                 return Some(event);
             }
@@ -142,8 +154,9 @@ impl Follow {
                 if is_over {
                     return None;
                 }
-                // The hub is there as long as this is.
-                self.changed.changed().await.ok()?;
+                // The hub and the sessions are there as long as this is.
+                let (changed, ended) = (pin!(self.changed.changed()), pin!(self.ended.changed()));
+                select(changed, ended).await;
             }
         }
     }

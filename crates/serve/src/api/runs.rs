@@ -484,10 +484,8 @@ async fn going(app: Arc<App>, run: String, help: &'static str) -> Result<Active,
         Ok(active) => Ok(active),
         Err(over) => {
             aside(move || {
-                // One that is not there at all is over as well.
-                if file_of(app.store(), &run).is_ok() {
-                    elsewhere::refuse(&app, &run, help)?;
-                }
+                file_of(app.store(), &run)?;
+                elsewhere::refuse(&app, &run, help)?;
                 Err(over)
             })
             .await
