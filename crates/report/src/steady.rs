@@ -74,7 +74,8 @@ pub fn sentence(answer: &Answer) -> String {
         .collect();
     all.extend(idle_recovery(answer).map(|found| of_idle(&found)));
     let verdict = match ending {
-        Ending::Unfinished => "Ended before there is an answer. ",
+        // Of a test that goes on as well, which nobody here knows.
+        Ending::Unfinished => "There is no answer yet. ",
         Ending::Steady | Ending::NotSteady | Ending::Complete => "",
     };
     format!(

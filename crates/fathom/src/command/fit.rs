@@ -184,9 +184,10 @@ fn read(args: &FitArgs) -> Result<Measured, String> {
     loads.dedup();
     if loads.len() < LOADS_MIN {
         return Err(format!(
-            "{} has {} different loads in {}, at least {LOADS_MIN} are needed; measure more of them",
+            "{} has {} {} in {}, at least {LOADS_MIN} are needed; measure more of them",
             table.name(),
             loads.len(),
+            if loads.len() == 1 { "load" } else { "different loads" },
             table.title(load)
         ));
     }

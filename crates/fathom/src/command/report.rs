@@ -6,7 +6,7 @@ use crate::command::store_folder;
 use crate::exit::Exit;
 use crate::output::{self, Spared};
 use crate::terminal;
-use fathom_report::Csv;
+use fathom_report::{Csv, Progress};
 use fathom_schema::Record;
 use fathom_store::StoreError;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -30,7 +30,9 @@ pub(crate) fn run(args: &ReportArgs) -> Exit {
 }
 
 fn show(path: &Path, args: &ReportArgs) -> Result<Exit, StoreError> {
-    let record = fathom_store::overview(path)?;
+    let (record, goes_on) = fathom_store::with_progress(path, fathom_run::wall_ms())?;
+    // Of one that has an end nobody asks.
+    let progress = if goes_on { Progress::GoesOn } else { Progress::Killed };
     let spared = spared(&record, path);
     if let Some(output) = &args.output
         && let Err(fault) = output::check(output, &spared)
@@ -40,7 +42,7 @@ fn show(path: &Path, args: &ReportArgs) -> Result<Exit, StoreError> {
     if args.format == Format::Csv {
         return csv(path, args.output.as_deref(), &spared);
     }
-    let summary = || fathom_report::summary(&record);
+    let summary = || fathom_report::summary_of(&record, progress);
     let text = match args.format {
         Format::Text if args.output.is_some() => fathom_report::text(&summary(), TEXT_WIDTH, false),
         Format::Text => fathom_report::text(&summary(), terminal::width(), terminal::colours_data()),
@@ -55,7 +57,7 @@ fn show(path: &Path, args: &ReportArgs) -> Result<Exit, StoreError> {
         }
         Format::Json | Format::Csv => answer::within(&record, &summary()),
         Format::Markdown => fathom_report::markdown(&summary()),
-        Format::Html => fathom_report::html(&record),
+        Format::Html => fathom_report::html_of(&record, progress),
     };
     Ok(match &args.output {
         None if args.format == Format::Text => crate::shown(&text),

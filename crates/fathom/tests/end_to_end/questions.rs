@@ -265,8 +265,17 @@ fn a_mark_lies_within_what_there_is_of_a_killed_run() {
     running.wait_for("1 s  ");
     // While it goes on, now is a moment of it.
     bench.fathom("mark last begun").expect(0, &["marked: "]);
+    let reported = |says: &str| {
+        for format in ["text", "json", "markdown", "html"] {
+            let ended = bench.fathom_with(&["report", "last", "--format", format]);
+            let report = ended.expect(0, &[]).out.replace('\n', " ");
+            assert!(report.contains(says), "{format}: {report}");
+        }
+    };
+    reported("it still goes on");
     running.signal(rustix::process::Signal::KILL);
     running.ended().expect(137, &[]);
+    reported("it was killed");
     let when = "the run was killed: say when it was with --at, up to ";
     bench.fathom("mark last late").expect(2, &[when]);
     bench

@@ -292,7 +292,7 @@ fn a_test_that_was_ended_goes_on_from_its_record() {
     run.signal(rustix::process::Signal::INT);
     let ended = run.ended();
     let ended = ended.expect(130, &["to go on: fathom steady --resume "]);
-    assert!(ended.out.contains("Ended before there is an answer."), "{ended:#?}");
+    assert!(ended.out.contains("There is no answer yet."), "{ended:#?}");
     let first = bench.report();
     // What was cut off is in no figure, and no reason to mistrust the others.
     let told = first["validity"].as_array().expect("a list");

@@ -82,7 +82,7 @@ fn how_a_test_ended_is_said() {
     let swings: Vec<u64> = (0..25).map(|round| if round % 2 == 0 { 1000 } else { 1300 }).collect();
     check(&LATE, &[100; 5], Ending::Steady, "128 KiB: steady at round 10, SEQ 128 KiB 0/100 132 MB/s", 34);
     check(&LATE, &swings, Ending::NotSteady, "1024 KiB: NOT STEADY after 25 rounds", 74);
-    check(&LATE[..4], &[], Ending::Unfinished, "Ended before there is an answer.", 10);
+    check(&LATE[..4], &[], Ending::Unfinished, "There is no answer yet.", 10);
     check(&LATE, &[], Ending::Unfinished, "steady at round 10", 22);
 }
 

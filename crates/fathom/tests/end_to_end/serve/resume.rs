@@ -18,7 +18,9 @@ fn a_test_of_the_pts_is_begun_grows_and_is_stopped() {
     site.events(&run, 0, "run_finished");
     let found = answer();
     assert!(
-        found["sentence"].as_str().is_some_and(|said| said.starts_with("A try, not PTS. Ended before")),
+        found["sentence"]
+            .as_str()
+            .is_some_and(|said| said.starts_with("A try, not PTS. There is no answer yet")),
         "{found}"
     );
     let report = site.get(&format!("/api/v1/runs/{run}")).expect(200).json();
