@@ -153,6 +153,23 @@ fn scatter() -> impl Strategy<Value = f64> {
 }
 
 proptest! {
+    /// One to four of them, of any depth or height.
+    #[test]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place in a series")]
+    fn single_values_far_off_do_not_go_to_and_fro(
+        seconds in 60_usize..=900,
+        off in proptest::collection::vec((0.0..1.0, prop_oneof![Just(0.1), 0.0..1.0, 1.0..4.0]), 1..=4),
+        scatter in prop_oneof![Just(0.0), 0.0..0.05],
+        seed in any::<u64>(),
+    ) {
+        let mut levels: Vec<Level> = (0..seconds).map(|at| (at, 2000.0, scatter)).collect();
+        for (place, share) in off {
+            levels[(place * seconds as f64) as usize].1 = 2000.0 * share;
+        }
+        let found = told(seconds, &levels, seed);
+        prop_assert!(!found.iter().any(|one| one.contains("to and fro")), "{found:?}");
+    }
+
     /// A fall by more than a third, early and late, and one that is undone: each is told, at its place.
     #[test]
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place in a series")]
@@ -317,4 +334,26 @@ fn what_goes_to_and_fro_is_told_however_briefly_it_stays() {
     of_a_cliff.sort_by_key(|level| level.0);
     let found = told(120, &of_a_cliff, 1);
     assert!(found.iter().any(|one| one.starts_with("cliff: at 60 s ")), "{found:?}");
+}
+
+/// A few intervals that are far off are no level, however far, wherever they lie and whatever the others scatter.
+#[test]
+fn a_few_values_far_off_do_not_go_to_and_fro() {
+    // By the place, how many and what they come to: what was told of all seeds, or of most.
+    let mut places: Vec<(usize, usize, f64, f64)> = Vec::new();
+    for (seconds, length, share) in
+        [(600, 1, 0.1), (300, 2, 0.1), (300, 2, 0.5), (120, 3, 0.1), (600, 1, 3.0), (900, 4, 0.3)]
+    {
+        places.extend([0.0, 0.02, 0.05].map(|scatter| (seconds, length, share, scatter)));
+    }
+    for (seconds, length, share, scatter) in places {
+        for seed in 0..5 {
+            let level = |from: usize, share: f64| (from, 2000.0 * share, scatter);
+            let at = seconds / 2;
+            let levels = [level(0, 1.0), level(at, share), level(at + length, 1.0)];
+            let found = told(seconds, &levels, seed);
+            let is_told = found.iter().any(|one| one.contains("to and fro") || one.contains("over and over"));
+            assert!(!is_told, "{found:?}: {seconds} {length} {share} {scatter}, seed {seed}");
+        }
+    }
 }
