@@ -50,6 +50,11 @@ const BY_LOAD_PARTS: usize = 10;
 const MARKS_MAX: usize = 50;
 /// Drift over a whole step that matters, as a share.
 const DRIFT_MIN: f64 = 0.05;
+/// Parts of a step whose means tell whether it goes along with its drift, and the fewest intervals of one; and the share of their
+/// range that they may come back by.
+const COURSE_PARTS: usize = 16;
+const PART_MIN: usize = 3;
+const BACK_MAX: f64 = 0.5;
 /// Standard errors by which two levels have to differ: of all places where a series of some hundred intervals may be
 /// cut, one shows three and a half by chance.
 const LEVELS_CERTAIN: f64 = 5.0;
@@ -130,8 +135,10 @@ fn check_course(stretch: &Stretch, view: &StepView<'_>, found: &mut Found) {
             .filter(|drift| (drift.change / drift.mean).abs() >= DRIFT_MIN);
         let of_line = drift.map(|drift| share_of_start(&drift, &iops[warm..]));
         let of_ends = of_line.filter(|_| is_curve).and_then(|of_line| share_of_ends(&iops[warm..], of_line));
-        let ends_as_begun = of_ends.is_some_and(|share| share.abs() < DRIFT_MIN);
-        if let Some(share) = of_ends.or(of_line).filter(|_| !ends_as_begun) {
+        let of_levels = drift.and_then(|drift| share_of_levels(&drift, &iops[warm..]));
+        let turns = of_ends.is_some_and(|share| share.abs() < DRIFT_MIN)
+            || drift.is_some_and(|drift| comes_back_between(&iops[warm..], drift.change));
+        if let Some(share) = of_ends.or(of_levels).or(of_line).filter(|_| !turns) {
             let word = if share < 0.0 { "fell" } else { "rose" };
             let (start, end) = (seconds[0].start, seconds[seconds.len() - 1].end);
             let over = if *is_whole {
@@ -146,7 +153,7 @@ fn check_course(stretch: &Stretch, view: &StepView<'_>, found: &mut Found) {
                 format!("{}throughput {word} by {:.0} % {over}", view.place(), share.abs() * 100.0),
                 "it has no steady state yet: measure for longer, or start after it has settled",
             );
-        } else if ends_as_begun {
+        } else if turns {
             let (low, high) = range_of_means(&iops[warm..]);
             tell_up_and_down(low, high, view, found);
         } else if !tell_wave(wave, &seconds[warm..], &iops[warm..], view, found) {
@@ -360,13 +367,53 @@ fn share_of_start(drift: &Trend, iops: &[f64]) -> f64 {
 fn share_of_ends(iops: &[f64], of_line: f64) -> Option<f64> {
     let (first, last) =
         (Sample::of(&iops[..LASTING_MIN]).mean, Sample::of(&iops[iops.len() - LASTING_MIN..]).mean);
-    let squares: f64 = iops.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum();
-    // Of differences of values that are independent: twice their variance (von Neumann 1941).
-    let of_mean = squares / (2 * (iops.len() - 1) * LASTING_MIN) as f64;
+    let of_mean = variance_of_steps(iops) / LASTING_MIN as f64;
     let share = last / first - 1.0;
     let error = (of_mean * (1.0 + (last / first).powi(2))).sqrt() / first;
     let apart = (share - of_line).abs();
     (first > 0.0 && apart >= DRIFT_MIN && apart > LEVELS_CERTAIN * error).then_some(share)
+}
+
+/// The same of what two levels tell better than a line does: of one change at once a line makes half as much again. `None` of
+/// what a line tells as well.
+fn share_of_levels(line: &Trend, iops: &[f64]) -> Option<f64> {
+    let count = iops.len() as f64;
+    // What either takes of the squares about the mean; of a line: slope²·Σ(t−t̄)², with n(n²−1)/12 for the sum.
+    let of_line = (line.change / (count - 1.0)).powi(2) * count * (count * count - 1.0) / 12.0;
+    let mut sum = 0.0;
+    let cuts = iops.iter().enumerate().map(|(at, rate)| {
+        sum += rate - line.mean;
+        let (before, after) = ((at + 1) as f64, count - (at + 1) as f64);
+        (before, after, sum)
+    });
+    let is_lasting = |(before, after, _): &(f64, f64, f64)| before.min(*after) >= LASTING_MIN as f64;
+    let taken = |(before, after, sum): &(f64, f64, f64)| sum * sum * (1.0 / before + 1.0 / after);
+    let best = cuts.filter(is_lasting).max_by(|a, b| taken(a).total_cmp(&taken(b)))?;
+    let (before, after, sum) = best;
+    let (first, last) = (line.mean + sum / before, line.mean - sum / after);
+    (taken(&best) > of_line && first > 0.0).then(|| last / first - 1.0)
+}
+
+/// Whether throughput goes against its drift for a time, by a large part of how far it goes at all and by more than the scatter
+/// from one interval to the next explains: a sawtooth ends low and has been back at the top again and again.
+fn comes_back_between(iops: &[f64], drift: f64) -> bool {
+    let length = (iops.len() / COURSE_PARTS).max(PART_MIN);
+    let means: Vec<f64> = iops.chunks_exact(length).map(|part| Sample::of(part).mean).collect();
+    // As if it rose: what it falls below the highest that it has reached.
+    let (mut highest, mut lowest, mut back) = (f64::NEG_INFINITY, f64::INFINITY, 0.0_f64);
+    for mean in means.iter().map(|mean| mean * drift.signum()) {
+        highest = highest.max(mean);
+        lowest = lowest.min(mean);
+        back = back.max(highest - mean);
+    }
+    let error = (2.0 * variance_of_steps(iops) / length as f64).sqrt();
+    back >= BACK_MAX * (highest - lowest) && back > LEVELS_CERTAIN * error
+}
+
+/// Variance of values by what each differs from the one before: of what is independent, twice their variance (von Neumann 1941).
+fn variance_of_steps(iops: &[f64]) -> f64 {
+    let squares: f64 = iops.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum();
+    squares / (2 * (iops.len() - 1)) as f64
 }
 
 /// The least and the greatest of the means of a few intervals at a time.

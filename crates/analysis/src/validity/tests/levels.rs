@@ -357,3 +357,61 @@ fn a_few_values_far_off_do_not_go_to_and_fro() {
         }
     }
 }
+
+/// A sawtooth that ends low has been back at the top meanwhile: it has not fallen.
+#[test]
+fn a_sawtooth_goes_up_and_down() {
+    for (seconds, period) in [(120, 30.0), (240, 60.0), (115, 30.0), (240, 30.0), (600, 200.0)] {
+        for rises in [false, true] {
+            let rate = |second: f64| {
+                let phase = (second + 0.5) % period / period;
+                2000.0 * (1.0 - 0.4 * if rises { 1.0 - phase } else { phase })
+            };
+            for scatter in [0.0, 0.01, 0.03] {
+                for seed in 0..5 {
+                    let found = told_of(seconds, &rate, scatter, seed).0;
+                    let place = format!("{seconds} {period} {rises} {scatter}, seed {seed}: {found:?}");
+                    assert!(!found.is_empty(), "{place}");
+                    let drifted = found.iter().any(|one| one.contains("fell by") || one.contains("rose by"));
+                    assert!(!drifted, "{place}");
+                }
+            }
+        }
+    }
+}
+
+/// What bends, and what falls with waves on it, has fallen nevertheless.
+#[test]
+fn a_fall_that_bends_or_trembles_is_a_fall() {
+    let courses: [&dyn Fn(f64) -> f64; 5] = [
+        &|t| 1.0 + (-t / 0.17).exp(),
+        &|t| 1.0 - 0.5 * ((t - 0.67) / 0.33).max(0.0),
+        &|t| 1.0 - 0.4 * t * t,
+        &|t| 1.0 - 0.5 * t - 0.04 * (t * 40.0).sin(),
+        &|t| 0.7 - 0.3 * ((t - 0.5) * 6.0).tanh(),
+    ];
+    for (which, course) in courses.iter().enumerate() {
+        for seconds in [120, 600] {
+            let rate = |second: f64| 10_000.0 * course((second + 0.5) / seconds as f64);
+            for seed in 0..10 {
+                let found = told_of(seconds, &rate, 0.03, seed).0;
+                let is_turned = found.iter().any(|one| one.contains("up and down"));
+                assert!(!found.is_empty() && !is_turned, "{which}, {seconds}, seed {seed}: {found:?}");
+            }
+        }
+    }
+}
+
+/// A change at once that is too small for a level comes to no more as a drift than it did.
+#[test]
+fn a_small_change_at_once_is_no_larger_as_a_drift() {
+    for left in [0.95, 0.92, 0.89] {
+        for seed in 0..20 {
+            let (found, percent) =
+                told_of(120, &|second| if second < 60.0 { 2000.0 } else { 2000.0 * left }, 0.03, seed);
+            // Standard error of the difference of both means, some 0.5 %.
+            let most = 100.0 * (1.0 - left) + 2.0;
+            assert!(percent.is_none_or(|percent| percent <= most), "{left}, seed {seed}: {found:?}");
+        }
+    }
+}
