@@ -24,6 +24,16 @@ pub enum Weighting {
     Relative,
 }
 
+impl Weighting {
+    /// The power of throughput that errors are taken to grow with.
+    pub(super) const fn power(self) -> f64 {
+        match self {
+            Self::Equal => 0.0,
+            Self::Relative => 1.0,
+        }
+    }
+}
+
 /// A coefficient of a fitted law.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Coefficient {
@@ -73,7 +83,11 @@ const SPLITS_MAX: usize = 64;
 impl Fit {
     /// Straight line through the origin.
     pub fn linear(points: &[Point], weighting: Weighting) -> Option<Self> {
-        let weighted = weigh(points, weighting);
+        Self::linear_by(points, weighting.power())
+    }
+
+    fn linear_by(points: &[Point], power: f64) -> Option<Self> {
+        let weighted = weigh(points, power);
         let curve = |[gamma]: &[f64; 1], n: f64| (gamma * n, [n]);
         let top: f64 = weighted.iter().map(|p| p.root * p.root * p.n * p.x).sum();
         let bottom: f64 = weighted.iter().map(|p| (p.root * p.n).powi(2)).sum();
@@ -86,7 +100,7 @@ impl Fit {
 
     /// The USL with 0 ≤ α ≤ 1, β ≥ 0.
     pub fn usl(points: &[Point], weighting: Weighting) -> Option<Self> {
-        let weighted = weigh(points, weighting);
+        let weighted = weigh(points, weighting.power());
         let starts = usl_starts(points);
         let free = free_usl(&weighted, &starts).map(|(parameters, _)| without_traces(parameters, points));
         let (parameters, unconstrained) = match free {
@@ -105,7 +119,7 @@ impl Fit {
 
     /// The soft minimum of a slope and a ceiling, 1 ≤ q ≤ 1000.
     pub fn soft_min(points: &[Point], weighting: Weighting) -> Option<Self> {
-        let weighted = weigh(points, weighting);
+        let weighted = weigh(points, weighting.power());
         let slope = points.iter().map(|p| p.x / p.n).fold(0.0, f64::max).ln();
         let cap = points.iter().map(|p| p.x).fold(0.0, f64::max).ln();
         let starts: Vec<[f64; 3]> = [cap, cap + 0.3, cap + 1.0]
@@ -140,9 +154,13 @@ impl Fit {
     /// Contention up to a hard ceiling: every split of the loads into a part below and a part at it is tried, and of very many
     /// loads [`SPLITS_MAX`] of them, evenly spread.
     pub fn capped(points: &[Point], weighting: Weighting) -> Option<Self> {
+        Self::capped_by(points, weighting.power())
+    }
+
+    fn capped_by(points: &[Point], power: f64) -> Option<Self> {
         let mut sorted = points.to_vec();
         sorted.sort_by(|a, b| a.n.total_cmp(&b.n));
-        let weighted = weigh(&sorted, weighting);
+        let weighted = weigh(&sorted, power);
         let mut best: Option<([f64; 3], f64)> = None;
         // What was measured at one load lies on one side.
         let splits: Vec<usize> = (2..sorted.len()).filter(|&at| sorted[at - 1].n < sorted[at].n).collect();
@@ -222,11 +240,11 @@ impl Fit {
         (variance.is_finite() && variance >= 0.0).then(|| variance.sqrt())
     }
 
-    /// The same law fitted to other points, starting where this one ended.
-    pub(super) fn again(&self, points: &[Point], weighting: Weighting) -> Option<Law> {
-        let weighted = weigh(points, weighting);
+    /// The same law fitted to other points, or to errors that grow with another power of throughput, starting where this one ended.
+    pub(super) fn again(&self, points: &[Point], power: f64) -> Option<Law> {
+        let weighted = weigh(points, power);
         match self.law {
-            Law::Linear { .. } => Self::linear(points, weighting).map(|fit| fit.law),
+            Law::Linear { .. } => Self::linear_by(points, power).map(|fit| fit.law),
             Law::Usl { alpha, beta, gamma } => {
                 let found = free_usl(&weighted, &[[alpha, beta, gamma]]).map(|(parameters, _)| parameters);
                 let [alpha, beta, gamma] =
@@ -238,7 +256,7 @@ impl Fit {
                 let [slope, cap, sharpness] = best_soft_min(&weighted, &starts)?.map(f64::exp);
                 Some(Law::SoftMin { slope, cap, sharpness })
             }
-            Law::Capped { .. } => Self::capped(points, weighting).map(|fit| fit.law),
+            Law::Capped { .. } => Self::capped_by(points, power).map(|fit| fit.law),
         }
     }
 
@@ -261,16 +279,13 @@ fn aicc(points: &[Weighted], rss: f64, coefficients: usize) -> Option<f64> {
 
 /// Every per cent alike is every per cent of its load's mean: by those of single points the low ones would count
 /// more, and a law would lie below the means by twice the variance.
-fn weigh(points: &[Point], weighting: Weighting) -> Vec<Weighted> {
+fn weigh(points: &[Point], power: f64) -> Vec<Weighted> {
     let mut loads: BTreeMap<u64, (f64, f64)> = BTreeMap::new();
     for point in points {
         let load = loads.entry(point.n.to_bits()).or_default();
         *load = (load.0 + point.x, load.1 + 1.0);
     }
-    let root = |n: f64| match weighting {
-        Weighting::Equal => 1.0,
-        Weighting::Relative => loads.get(&n.to_bits()).map_or(1.0, |(sum, count)| count / sum),
-    };
+    let root = |n: f64| loads.get(&n.to_bits()).map_or(1.0, |(sum, count)| (count / sum).powf(power));
     points.iter().map(|&Point { n, x }| Weighted { n, x, root: root(n) }).collect()
 }
 

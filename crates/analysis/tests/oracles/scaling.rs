@@ -1,5 +1,6 @@
 //! Scaling laws against published coefficients, recomputed fits, and constructed devices.
 
+use crate::drawn::normal;
 use crate::{close, corpus, json, number, numbers};
 use fathom_analysis::scaling::{Answers, Fit, Law, Point, Verdict, Weighting, answers};
 
@@ -403,4 +404,38 @@ fn a_law_that_is_far_from_small_loads_is_not_given_without_a_word() {
     }
     let of_root = points(&doubled, &doubled.iter().map(|n| 1000.0 * n.sqrt()).collect::<Vec<f64>>());
     assert_eq!(chosen(&answer(&of_root)), None);
+}
+
+/// Of intervals for 95 % at least nine in ten hold what the law has, whether all throughputs scatter alike or the large ones more,
+/// where each load was measured three times.
+#[test]
+fn intervals_hold_however_the_noise_grows() {
+    let law = Law::Usl { alpha: 0.03, beta: 1e-4, gamma: 1000.0 };
+    let peak = law.peak().expect("it falls beyond it");
+    let truths = [peak.n, peak.x, law.knee().unwrap(), law.load_at(0.95 * peak.x).unwrap()];
+    let loads = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 192.0];
+    // What deviations are at 10,000 per second, and with which power of throughput they grow.
+    for (at_10k, power) in [(100.0_f64, 0.0), (100.0, 0.5), (100.0, 1.0)] {
+        let mut held = [0; 4];
+        for seed in 0..100 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let points: Vec<Point> = loads
+                .iter()
+                .flat_map(|&n| [n; 3])
+                .map(|n| {
+                    let x = law.throughput(n);
+                    Point { n, x: x + at_10k * (x / 10_000.0).powf(power) * normal(&mut random) }
+                })
+                .collect();
+            let found = answers(&points, None, Weighting::Equal, &[], 1);
+            let figures =
+                [Some(found.peak.n), Some(found.peak.x), found.knee, found.n_at_95_percent].map(|figure| {
+                    figure.and_then(|figure| figure.interval).expect("there are residuals and a law")
+                });
+            for ((held, (low, high)), truth) in held.iter_mut().zip(figures).zip(truths) {
+                *held += u32::from((low..=high).contains(&truth));
+            }
+        }
+        assert!(held.iter().all(|&held| held >= 90), "{at_10k} {power}: {held:?} of 100");
+    }
 }
