@@ -94,7 +94,8 @@ test("a mark after the end of a run is refused in the unit of its field", async 
   const help = "give a time up to 35588";
   mock.broken = { status: 422, message: "at_ms lies behind the end of the run", help };
   await page.getByRole("button", { name: "Mark", exact: true }).click();
-  await page.getByText(/^The run ended at second 1?\d\d(\.\d+)?: a mark stands at that or before it\.$/).waitFor({ timeout: 10_000 });
+  const told = /^The run ended at second 1?\d\d(\.\d+)?: a mark stands at that or before it\.$/;
+  await page.getByText(told).waitFor({ timeout: 10_000 });
   assert.equal(await page.getByLabel("Note what happened").inputValue(), "too late");
 });
 

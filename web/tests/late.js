@@ -142,7 +142,7 @@ async function drop(page, name) {
   await page.dispatchEvent("main", "drop", { dataTransfer: transfer });
 }
 
-test("of two files the one that was opened last becomes the job, and no file in place of what was typed meanwhile", async () => {
+test("of two files the last one becomes the job, and none takes the place of what was typed meanwhile", async () => {
   const { page, complaints } = await open("compose");
   const text = page.getByLabel("The job", { exact: true });
   const asked = await held(page, "**/api/v1/jobs/convert");

@@ -226,10 +226,14 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             locks.give_back();
         }
         self.syncs.note(planned);
-        if self.spent() || self.state == State::Drain {
+        if self.syncs.pending.is_none() {
             return Ok(completed);
         }
-        self.perform_sync(completed)
+        // The write may have ended what it belongs to.
+        if self.needs_control(completed) {
+            self.control(completed);
+        }
+        if self.spent() || self.state == State::Drain { Ok(completed) } else { self.perform_sync(completed) }
     }
 
     /// Issues the sync that became due, if one has.

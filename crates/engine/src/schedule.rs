@@ -153,9 +153,14 @@ impl Schedule {
         self.waiting
     }
 
-    /// Whether more wait than there are in flight; or where these have all slots, any, or as many as may.
+    /// Whether more wait than there are in flight, or, where these have all slots, as many as may.
     pub(crate) fn is_swamped(&self, in_flight: u64, is_full: bool) -> bool {
-        self.waiting > in_flight || is_full && self.waiting >= self.waiting_max.min(1)
+        self.waiting > in_flight || is_full && self.waiting >= self.waiting_max
+    }
+
+    /// Whether any wait.
+    pub(crate) const fn is_awaited(&self) -> bool {
+        self.waiting > 0
     }
 
     /// Those that were left when the load ended, at `end`.

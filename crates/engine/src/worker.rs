@@ -727,7 +727,9 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             0
         } else {
             let twice = 2 * (left as u128 * u128::from(time)).saturating_sub(u128::from(summed));
-            let grown = grown.min(usize::try_from(twice.div_ceil(u128::from(time))).unwrap_or(usize::MAX));
+            let is_awaited = is_full && self.schedule.as_deref().is_some_and(Schedule::is_awaited);
+            let evenly = usize::try_from(twice.div_ceil(u128::from(time))).unwrap_or(usize::MAX);
+            let grown = if is_awaited { grown } else { grown.min(evenly) };
             // Some are in flight at the end of many a load that hardly keeps its device busy.
             let all = self.recorder.measured + self.recorder.cell.operations();
             let by_chance = CHANCE_DEVIATIONS * (summed as f64 / time as f64).sqrt() + CHANCE_DEVIATIONS;

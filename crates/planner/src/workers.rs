@@ -10,7 +10,7 @@ use crate::seeds;
 use crate::targets::Addressed;
 use fathom_model::{Amount, CpusPolicy, Dialect, Named, StreamOptions, WorkerRegions};
 use fathom_schema::{Arrival, Coverage, Pacing, Verification};
-use fathom_schema::{Extent, NoteKind, Passes, Quota, Severity, SharePart, WorkerPlan};
+use fathom_schema::{Extent, NoteKind, OperationKind, Passes, Quota, Severity, SharePart, WorkerPlan};
 use fathom_units::{Bytes, saturating_sum};
 
 /// Parts of targets over all workers of one step, at most. An extent costs 24 bytes in the plan and about as much in
@@ -106,6 +106,7 @@ impl Crew<'_> {
                 ),
             );
         }
+        let is_cut = self.is_cut(coverage);
         let mut plans = Vec::new();
         for (index, number) in numbers.enumerate() {
             let region = regions::of_worker(
@@ -116,11 +117,8 @@ impl Crew<'_> {
                 self.dialect,
                 remarks,
             )?;
-            let parts = if self.is_cut() {
-                self.cut(&region, lanes, remarks)?
-            } else {
-                vec![region; self.lanes as usize]
-            };
+            let parts =
+                if is_cut { self.cut(&region, lanes, remarks)? } else { vec![region; self.lanes as usize] };
             let shared = if self.shares_gaps() { first } else { number };
             let shared_seed = seeds::of_worker(self.seed, u64::from(shared));
             for (lane, extents) in parts.into_iter().enumerate() {
@@ -135,22 +133,25 @@ impl Crew<'_> {
                 plans.push(WorkerPlan { extents, part, seed, cpus: self.cpus(index as u64) });
             }
         }
-        let divisor = if self.is_cut() { 1 } else { lanes };
+        let divisor = if is_cut { 1 } else { lanes };
         self.manned(plans, divisor, coverage, remarks)
     }
 
     /// Whether workers get parts of a region: sequential ones, and those that verify what they write at random. Two writes of
-    /// one place, or a write and its reading back by another, would accuse the device of what they did to each other.
-    fn is_cut(&self) -> bool {
-        let Operations { workload, sequential, writes, verification, .. } = self.operations;
-        let meets = *writes && workload.coverage == Coverage::Independent;
+    /// one place, or a write and its reading back by another, would accuse the device of what they did to each other. Who only
+    /// checks what an equal run wrote goes where that went.
+    fn is_cut(&self, coverage: Coverage) -> bool {
+        let Operations { workload, sequential, verification, .. } = self.operations;
+        let writes =
+            workload.trim_then_write || workload.cases.iter().any(|case| case.kind == OperationKind::Write);
+        let meets = writes && coverage == Coverage::Independent;
         *sequential || meets && matches!(verification, Verification::On(_))
     }
 
     /// All workers share one region: some in equal slices, the other random ones each everywhere.
     fn all_together(&self, region: &[Extent], threads: u64, remarks: &mut Remarks) -> Option<Manned> {
         let coverage = self.operations.workload.coverage;
-        let is_cut = self.is_cut();
+        let is_cut = self.is_cut(coverage);
         let parts = if is_cut {
             self.cut(region, threads, remarks)?
         } else {
@@ -184,7 +185,11 @@ impl Crew<'_> {
                 self.stream.name,
                 Bytes(unit)
             );
-            let help = "use fewer workers, or worker_regions = \"same\"";
+            let help = if self.is_cut(Coverage::OncePerPass) {
+                "use fewer workers, or worker_regions = \"same\""
+            } else {
+                "use fewer workers, a smaller queue_depth of a synchronous engine, or coverage = \"once-per-pass\""
+            };
             let options = &self.stream.options;
             let place = options.workers.span().or(options.queue_depth.span()).or(Some(self.stream.span));
             remarks.error("plan.region-too-small", place, message, help);

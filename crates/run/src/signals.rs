@@ -29,8 +29,9 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Lets SIGINT, SIGTERM and SIGHUP raise it, from the first call on; a process has one that does, since who listens never
-    /// ends. A SIGHUP that the process was begun to ignore, as by `nohup`, stays ignored. A second signal ends the process at once, should the first not get through (an operation that never completes).
+    /// Lets SIGINT, SIGTERM and SIGHUP raise it, from the first call on; a process has one that does, since who listens
+    /// never ends. A SIGHUP that the process was begun to ignore, as by `nohup`, stays ignored. A second signal ends the
+    /// process at once, should the first not get through (an operation that never completes).
     ///
     /// # Errors
     /// Where the system lets no handler or no thread be made.

@@ -228,14 +228,18 @@ pub(crate) fn open(path: &Path) -> Result<Opened, StoreError> {
     match open_in_place(path) {
         Ok((db, layout)) => Ok(Opened { db, layout, _copy: None, _reading: Some(reading) }),
         Err(error)
-            if is_in_use && !matches!(error, StoreError::Database { .. } | StoreError::SizeLimit { .. }) =>
+            if is_in_use
+                && !matches!(
+                    error,
+                    StoreError::Database { .. } | StoreError::ReadOnly { .. } | StoreError::SizeLimit { .. }
+                ) =>
         {
             check_header(path)?;
             Err(error)
         }
         // A file whose writer was killed is still in WAL mode and needs files beside it, which a folder without write
         // permission refuses. Opened as immutable it would lose what only the WAL holds, so a copy is read instead.
-        Err(StoreError::Database { .. }) => open_copy(path),
+        Err(StoreError::Database { .. } | StoreError::ReadOnly { .. }) => open_copy(path),
         Err(error) => Err(error),
     }
 }

@@ -94,6 +94,25 @@ fn workers_that_verify_at_random_do_not_meet() {
     assert!(told.contains(&"plan.verify-shared".to_owned()), "{told:?}");
 }
 
+/// What is only checked is looked for where an equal run wrote it.
+#[test]
+fn who_only_checks_goes_where_the_writer_went() {
+    for stream in
+        ["workers = 2", "engine = \"psync\"\nqueue_depth = 4", "workers = 3\nworker_regions = \"same\""]
+    {
+        let workers = |only: &str| {
+            let job =
+                read(&format!("{HEAD}{RANDOM}{only}\n[stream.s]\nworkload = \"w\"\npasses = 2\n{stream}"));
+            let mut facts = facts(&job, |_| DISK);
+            facts.memory = MEMORY;
+            let (plan, told) = plan(&job, &facts, 42);
+            let step = plan.unwrap_or_else(|| panic!("{:?}", told.all())).experiment.preview().remove(0);
+            step.streams[0].workers.clone()
+        };
+        assert_eq!(workers(""), workers("\nverify_only = true"), "{stream}");
+    }
+}
+
 #[test]
 fn headers_fit_and_divide() {
     for (workload, expect) in [

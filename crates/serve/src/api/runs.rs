@@ -261,12 +261,15 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn begin(State(app): State<Arc<App>>, Json(order): Json<Order>) -> Result<Response, Fault> {
-    let run = aside(move || {
-        let ready = jobs::ready(&app, &order)?;
-        elsewhere::refuse_beside(&app)?;
-        Ok(app.running.begin(&app, ready)?.id)
+    let of_app = Arc::clone(&app);
+    let ready = aside(move || {
+        let ready = jobs::ready(&of_app, &order)?;
+        elsewhere::refuse_beside(&of_app)?;
+        Ok(ready)
     })
     .await?;
+    // Whoever has gone meanwhile has taken back what was asked for: this is not reached then.
+    let run = aside(move || Ok(app.running.begin(&app, ready)?.id)).await?;
     Ok((StatusCode::ACCEPTED, Json(Begun { run })).into_response())
 }
 

@@ -49,14 +49,15 @@ struct Current {
     streams: BTreeMap<u32, (Nanos, Nanos, StreamTally)>,
 }
 
-/// Whether the state of the jobs is told in fio's line: where that is asked for, be it by how often a new one begins. Else a
-/// terminal has fathom's own view of the run.
+/// Whether the state of the jobs is told in fio's line: where that is asked for, be it by how often a new one begins, and where
+/// it is not in the midst of a document, as with fio. Else a terminal has fathom's own view of the run.
 pub(super) fn has_line(switches: &Switches) -> bool {
-    match switches.eta {
+    let is_wanted = match switches.eta {
         Eta::Always => true,
         Eta::Never => false,
         Eta::Auto => switches.eta_newline_us > 0 && std::io::stdout().is_terminal(),
-    }
+    };
+    is_wanted && (switches.output.is_some() || switches.wants(OutputFormat::Normal))
 }
 
 impl<'a> Watch<'a> {
@@ -79,9 +80,7 @@ impl<'a> Watch<'a> {
             spared,
             status_every,
             status_next: status_every,
-            // As with fio, beside a document it would be in its midst.
-            shows_line: has_line(switches)
-                && (switches.output.is_some() || switches.wants(OutputFormat::Normal)),
+            shows_line: has_line(switches),
             newline_every,
             newline_next: newline_every,
             asked,
