@@ -83,11 +83,13 @@ for (const where of ["compose", "curve", "steady"]) {
     await leave(true);
     // And before the dialog is there.
     await page.goBack();
+    await settled(page);
     await page.getByRole("button", { name: "Start", exact: true }).click();
     await leave(false);
     // A job that needs no consent, too.
     await page.goBack();
     await page.getByLabel("Path").fill("sim:");
+    await settled(page);
     await page.getByRole("button", { name: "Start", exact: true }).click();
     await leave(false);
   });

@@ -709,8 +709,8 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
 
     /// The time is up. An open loop that leaves more in flight than it found goes on until that surplus has completed: it
     /// counts whatever it issued, and a queue that takes all that comes would be as fast as that on any device. The surplus is
-    /// what the queue grew by: twice what it has beyond its mean, where it grew evenly, so that a queue that was as long from the
-    /// beginning on has none; of one that is full, with more waiting for it, which may have been so for long, all that it grew by.
+    /// what the queue grew by: twice what it has beyond its mean, where it grew evenly, so that one that was as long from the
+    /// beginning on has none; of one that is full, with more waiting for it, perhaps for long, all that it grew by.
     fn leave_surplus(&mut self) {
         if !matches!(self.stream.pacing, Pacing::Open { .. }) {
             return;
@@ -728,9 +728,8 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         } else {
             let twice = 2 * (left as u128 * u128::from(time)).saturating_sub(u128::from(summed));
             let is_awaited = is_full && self.schedule.as_deref().is_some_and(Schedule::is_awaited);
-            let evenly = usize::try_from(twice.div_ceil(u128::from(time))).unwrap_or(usize::MAX);
-            let grown = if is_awaited { grown } else { grown.min(evenly) };
-            // Some are in flight at the end of many a load that hardly keeps its device busy.
+            let evenly = usize::try_from(twice.div_ceil(u128::from(time)));
+            let grown = if is_awaited { grown } else { grown.min(evenly.unwrap_or(usize::MAX)) };
             let all = self.recorder.measured + self.recorder.cell.operations();
             let by_chance = CHANCE_DEVIATIONS * (summed as f64 / time as f64).sqrt() + CHANCE_DEVIATIONS;
             let shows = grown as f64 > by_chance || grown as u64 > (all / SURPLUS_PART).max(SURPLUS_MIN);
