@@ -21,7 +21,7 @@ use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 pub(crate) const FATHOM: &str = env!("CARGO_BIN_EXE_fathom");
 
 /// A command that takes longer than this, in seconds, hangs; the longest here takes a few seconds.
-pub(crate) const PATIENCE: &str = "60";
+pub(crate) const PATIENCE: &str = "180";
 
 /// Says aloud that a test, or a part of it, was not run. Not `eprintln!`, which the test runner hides.
 pub(crate) fn skip(test: &str, why: &str) {
