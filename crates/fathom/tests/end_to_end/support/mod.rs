@@ -20,7 +20,7 @@ use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 /// The binary under test.
 pub(crate) const FATHOM: &str = env!("CARGO_BIN_EXE_fathom");
 
-/// A command that takes longer than this, in seconds, hangs; the longest here takes a few seconds.
+/// A command that takes longer than this, in seconds, hangs; the longest here takes some 50, alone.
 pub(crate) const PATIENCE: &str = "180";
 
 /// Says aloud that a test, or a part of it, was not run. Not `eprintln!`, which the test runner hides.
