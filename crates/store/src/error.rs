@@ -215,6 +215,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_store_that_can_only_be_read_is_told_as_such() {
+        let refused = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_READONLY);
+        let error = StoreError::of(Path::new("/s/x"), rusqlite::Error::SqliteFailure(refused, None));
+        assert!(matches!(error, StoreError::ReadOnly { .. }), "{error:?}");
+        assert!(error.to_string().contains("/s/x can only be read"), "{error}");
+    }
+
+    #[test]
     fn the_limit_of_file_sizes_is_told() {
         let limits = |soft: &str| {
             format!(

@@ -8,6 +8,7 @@ mod others;
 mod refusals;
 mod resume;
 mod sent;
+mod sessions;
 
 use crate::support::{Bench, Running, project, skip, tool};
 use rustix::process::Signal;

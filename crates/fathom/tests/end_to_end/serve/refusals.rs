@@ -37,7 +37,18 @@ fn no_refusal_speaks_of_types_or_places_of_the_server() {
     );
     check(site.raw(no_run.as_bytes()), 422, "the file is not a run stored by fathom");
     assert_eq!(bench.stored(), 0, "nothing is left of it");
+    for what in ["stop", "rate", "marks"] {
+        let order = json!({ "stream": "s", "operations_per_s": 1.0 });
+        let order = if what == "marks" { json!({ "text": "m" }) } else { order };
+        let path = format!("/api/v1/runs/01JD3T5W2A0000000000000001/{what}");
+        assert_eq!(site.post(&path, &order).expect(404).code(), "run.unknown", "{what}");
+    }
     site.end();
+    for name in ["http://x/", "a b", ""] {
+        bench
+            .fathom_with(&["serve", "--listen", "127.0.0.1:0", "--allow-host", name])
+            .expect(2, &["is no name of a host"]);
+    }
 }
 
 #[test]
