@@ -211,10 +211,13 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         now: Nanos,
         intended: Option<Nanos>,
     ) -> Result<Nanos, EngineError> {
-        let now = self.perform_sync(now)?;
-        if self.state == State::Drain {
-            // It failed: nothing more is issued.
-            return Ok(now);
+        let mut now = now;
+        if self.syncs.pending.is_some() {
+            now = self.perform_sync(now)?;
+            if self.state == State::Drain {
+                // It failed: nothing more is issued.
+                return Ok(now);
+            }
         }
         let operation = self.fill(planned, of_plan(0, planned));
         self.spend(planned);
@@ -237,7 +240,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     }
 
     /// Issues the sync that became due, if one has.
-    #[inline(always)]
+    // Within the loops it takes registers from operations that have no syncs.
+    #[inline(never)]
     fn perform_sync(&mut self, now: Nanos) -> Result<Nanos, EngineError> {
         let Some(sync) = self.syncs.pending.take() else { return Ok(now) };
         let sync = sync.operation(0);
