@@ -130,6 +130,19 @@ test("where a run was renamed and the list cannot be had, the focus is at the he
   await focusIs(page, "BUTTON change OLTP, firmware 2");
 });
 
+test("who tries again goes on at the button while it is for nothing, and at the heading of what has come", async () => {
+  const lists = "**/api/v1/runs";
+  const { page } = await open("runs");
+  await page.route(lists, (route) => route.fulfill({ status: 503, json: {} }));
+  await page.reload();
+  await press(page, "Try again");
+  await focusIs(page, "BUTTON Try again");
+  await page.unroute(lists);
+  await press(page, "Try again");
+  await page.getByRole("table").waitFor();
+  await focusIs(page, "H1 Runs");
+});
+
 test("a key that is held and a double click are one decision, not the two that it takes to delete a run", async () => {
   const { page, complaints } = await open("runs");
   await press(page, "change OLTP on the new array");

@@ -126,12 +126,9 @@ impl Crew {
     ) -> std::io::Result<()> {
         let mut free = Free::of(&self.hands);
         for (place, task) in places.iter().zip(tasks) {
-            let at = match free.take(place) {
-                Some(at) => at,
-                None => {
-                    self.start(place)?;
-                    self.hands.len() - 1
-                }
+            let Some(at) = free.take(place) else {
+                self.start(place, task)?;
+                continue;
             };
             let hand = &mut self.hands[at];
             // What it holds when it cannot use it is let go there; when it ends badly, the run does.
@@ -144,17 +141,20 @@ impl Crew {
         Ok(())
     }
 
-    fn start(&mut self, place: &Place) -> std::io::Result<()> {
+    /// Starts a thread with its first task. It finds that one there and need not be woken for it: with thousands that wait
+    /// already, each wake takes longer than the one before.
+    fn start(&mut self, place: &Place, first: Task) -> std::io::Result<()> {
         let (tasks, given) = mpsc::channel::<Task>();
         let opened = Arc::clone(&self.opened);
         let thread = Builder::new().name(format!("worker {}", self.started)).stack_size(STACK_BYTES).spawn(
             move || {
                 let mut hold = Hold { kept: None, opened };
+                first(&mut hold);
                 given.into_iter().for_each(|task| task(&mut hold));
             },
         )?;
         self.started += 1;
-        self.hands.push(Hand { manner: place.manner.clone(), fit: None, tasks, thread });
+        self.hands.push(Hand { manner: place.manner.clone(), fit: place.fit.clone(), tasks, thread });
         Ok(())
     }
 }

@@ -39,10 +39,14 @@ pub(crate) struct Live {
     filled: Option<Nanos>,
     /// What lies between the cells of the test.
     between: Between,
-    /// Bytes that the step has moved, where they are what ends it.
+    /// Whether the bytes it has moved are what ends the step; found once, since it takes a look at all streams.
+    is_by_volume: bool,
+    /// Bytes that the step has moved.
     moved: u64,
     /// Merged tallies of streams that share a line, by interval number. Streams are not all in the same interval.
     together: BTreeMap<u64, Merged>,
+    /// The first interval number that no line was given up on: what still comes for those before is in the record alone.
+    awaited: u64,
     /// Streams that share a line.
     sharing: usize,
     /// Decile of the preparation last reported where there is no terminal.
@@ -76,8 +80,10 @@ impl Live {
             flow: None,
             filled: None,
             between: Between::default(),
+            is_by_volume: false,
             moved: 0,
             together: BTreeMap::new(),
+            awaited: 0,
             sharing: 0,
             prepared: 0,
         }
@@ -108,6 +114,7 @@ impl Live {
         let name = terminal_text(&step.name);
         let volume = volume(step);
         self.moved = 0;
+        self.is_by_volume = bounded.is_none() && volume.is_some();
         let place = self.flow.as_ref().zip(Place::of(step));
         let outlook = place.map(|(flow, place)| {
             let left = flow.outlook(place);
@@ -153,6 +160,7 @@ impl Live {
         }
         self.step = Some(step.clone());
         self.together.clear();
+        self.awaited = 0;
         self.sharing = (0..step.streams.len()).filter(|&stream| step.adds_up(stream)).count();
     }
 
@@ -160,8 +168,7 @@ impl Live {
         let Some(step) = &self.step else { return };
         self.moved += interval.tally.kinds.iter().map(|kind| kind.bytes).sum::<u64>();
         let length = self.bar.length().filter(|&length| length > 0).unwrap_or(u64::MAX);
-        let is_by_volume = self::length(step).is_none() && volume(step).is_some();
-        let done = if is_by_volume { self.moved } else { whole_seconds(interval.end) }.min(length);
+        let done = if self.is_by_volume { self.moved } else { whole_seconds(interval.end) }.min(length);
         if self.on_terminal && done > self.bar.position() {
             self.bar.set_position(done);
         }
@@ -173,7 +180,7 @@ impl Live {
             self.say(stream, &text);
             return;
         }
-        if !step.adds_up(interval.stream as usize) {
+        if !step.adds_up(interval.stream as usize) || interval.sequence < self.awaited {
             return;
         }
         // Many streams: one line for all, said when all have given theirs, or some are an interval ahead of it.
@@ -199,11 +206,16 @@ impl Live {
         if self.on_terminal { terminal::width_of_messages().saturating_sub(3) } else { usize::MAX }
     }
 
-    fn say_together(&mut self) {
-        if let Some((_, Merged { tally, start, end, phase, streams })) = self.together.pop_first() {
-            let text = describe(&format!("{streams} streams"), start, end, phase, &tally, self.width());
-            self.say(0, &text);
+    /// Says the earliest interval of streams that share a line, as far as it is known; false where there is none.
+    fn say_together(&mut self) -> bool {
+        let Some((sequence, merged)) = self.together.pop_first() else { return false };
+        let Merged { tally, start, end, phase, streams } = merged;
+        if streams < self.sharing {
+            self.awaited = sequence + 1;
         }
+        let name = if streams == 1 { "1 stream".to_owned() } else { format!("{streams} streams") };
+        self.say(0, &describe(&name, start, end, phase, &tally, self.width()));
+        true
     }
 
     fn say(&self, line: usize, text: &str) {
@@ -214,9 +226,7 @@ impl Live {
     }
 
     fn end(&mut self) {
-        while !self.together.is_empty() {
-            self.say_together();
-        }
+        while self.say_together() {}
         for line in self.lines.drain(..) {
             line.finish_and_clear();
         }

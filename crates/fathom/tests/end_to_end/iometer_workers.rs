@@ -98,7 +98,7 @@ fn a_network_worker_and_its_client_move_the_same_bytes() {
     for (received, sent, slack) in
         [(0, 1, 32.0), (1, 0, 32.0), (2, 3, 32.0 * 65536.0), (3, 2, 32.0 * 65536.0)]
     {
-        assert!(here[received] > 1000.0, "{here:?}");
+        assert!(here[received] > 300.0, "{here:?}");
         assert!((here[received] - there[sent]).abs() <= slack, "{here:?} {there:?}");
     }
     assert_eq!((here[4], there[4]), (0.0, 0.0));

@@ -61,7 +61,7 @@ fn did(program: &[&str], arguments: &[&str], existing: usize, files: &[(&str, &[
     let first = trace.split_whitespace().next().unwrap_or_default();
     let is_job = |line: &&str| line.split_once(' ').is_some_and(|(thread, _)| thread != first);
     Did {
-        moved: trace.lines().filter(is_job).filter_map(|line| moved(line, here)).collect(),
+        moved: whole(trace.lines().filter(is_job)).iter().filter_map(|line| moved(line, here)).collect(),
         counts: document["jobs"].as_array().into_iter().flatten().map(counts).collect(),
         files: bench
             .snapshot()
@@ -72,6 +72,27 @@ fn did(program: &[&str], arguments: &[&str], existing: usize, files: &[(&str, &[
             .collect(),
         code: ended.code,
     }
+}
+
+/// Calls on one line each: where another thread came between, strace says `123 pread64(… <unfinished ...>` and later
+/// `123 <... pread64 resumed>…`.
+fn whole<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut begun = BTreeMap::new();
+    let mut calls = Vec::new();
+    for line in lines {
+        let thread = line.split(' ').next().unwrap_or_default();
+        if let Some(start) = line.strip_suffix(" <unfinished ...>") {
+            begun.insert(thread, start);
+        } else if let Some((start, (_, end))) =
+            begun.get(thread).filter(|_| line.contains(" <... ")).zip(line.split_once(" resumed>"))
+        {
+            calls.push(format!("{start}{end}"));
+            begun.remove(thread);
+        } else {
+            calls.push(line.to_owned());
+        }
+    }
+    calls
 }
 
 /// Reads `123 pread64(5</tmp/x/a.0.0>, "…"..., 4096, 8192) = 4096`; nothing of other files.

@@ -16,12 +16,18 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::Duration;
 
 /// The binary under test.
 pub(crate) const FATHOM: &str = env!("CARGO_BIN_EXE_fathom");
 
 /// A command that takes longer than this, in seconds, hangs; the longest here takes some 50, alone.
 pub(crate) const PATIENCE: &str = "180";
+
+/// A test that takes longer than this hangs; the longest takes two minutes beside others.
+const TEST_PATIENCE: Duration = Duration::from_secs(900);
 
 /// Says aloud that a test, or a part of it, was not run. Not `eprintln!`, which the test runner hides.
 pub(crate) fn skip(test: &str, why: &str) {
@@ -46,11 +52,31 @@ pub(crate) fn project() -> PathBuf {
 /// A folder to work in, with a store beside it.
 pub(crate) struct Bench {
     folder: tempfile::TempDir,
+    /// Hung up when the test is over.
+    _over: Sender<()>,
+}
+
+/// Ends all tests, and says which one and what runs, where nobody hangs up for too long: whatever waits in a test for what
+/// never comes would have them all wait, without a word of which it is.
+fn watch_over_test() -> Sender<()> {
+    let (over, is_over) = mpsc::channel();
+    let test = thread::current().name().unwrap_or("a part of a test").to_owned();
+    thread::spawn(move || {
+        if is_over.recv_timeout(TEST_PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            let columns = ["-ww", "-e", "--forest", "-o", "pid,etimes,stat,wchan:20,args"];
+            let processes = tool("ps", &columns).unwrap_or_else(|error| error);
+            let says = format!("HANGS {test}: not over after {TEST_PATIENCE:?}\n{processes}");
+            writeln!(std::io::stderr(), "{says}").expect("standard error can be written");
+            std::process::abort();
+        }
+    });
+    over
 }
 
 impl Bench {
     pub(crate) fn new() -> Self {
-        let bench = Self { folder: tempfile::tempdir().expect("a temporary folder can be made") };
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let bench = Self { folder, _over: watch_over_test() };
         fs::create_dir(bench.path("")).expect("it is empty");
         bench
     }
@@ -121,9 +147,10 @@ impl Bench {
 
     /// Starts `fathom` and does not wait.
     pub(crate) fn start(&self, line: &str) -> Running {
-        let mut command = Command::new(FATHOM);
-        command.args(words(line)).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = self.prepared(&mut command).spawn().expect("the binary was built");
+        // Whoever tests may ignore hangups, as under nohup.
+        let mut command = Command::new("env");
+        command.args(["--default-signal=HUP", FATHOM]).args(words(line)).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = self.prepared(&mut command).spawn().expect("coreutils have env");
         let messages = BufReader::new(child.stderr.take().expect("it is piped"));
         let data = BufReader::new(child.stdout.take().expect("it is piped"));
         Running { line: line.to_owned(), child, messages, said: String::new(), data, given: String::new() }
