@@ -157,14 +157,15 @@ pub(crate) fn text(
 
 /// Every law with its coefficients, and which was chosen.
 fn laws(answers: &Answers) -> String {
-    let mut text = "\n  law       error   AICc  coefficients ± standard error\n".to_owned();
+    let mut text = "\n  law        error    AICc  coefficients ± standard error\n".to_owned();
     for (at, fit) in answers.fits.iter().enumerate() {
         let mark = if answers.chosen == Some(at) { '*' } else { ' ' };
+        let share = fit.max_relative_error * 100.0;
         let coefficients: Vec<String> = fit.coefficients.iter().map(coefficient).collect();
         text += &format!(
-            "{mark} {:<7}{:>6.1} %{:>7}  {}\n",
+            "{mark} {:<7} {:>7} %{:>8}  {}\n",
             fit.law.name(),
-            fit.max_relative_error * 100.0,
+            if share < 1e4 { format!("{share:.1}") } else { format!("{share:.1e}") },
             fit.aicc.map_or_else(|| "–".to_owned(), |aicc| format!("{aicc:.1}")),
             coefficients.join(", ")
         );

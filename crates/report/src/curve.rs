@@ -491,7 +491,7 @@ pub fn coefficient(coefficient: &Coefficient) -> String {
 /// Three figures, with an exponent where they would be zeros or go on for ever.
 fn scientific(value: f64) -> String {
     let magnitude = value.abs();
-    if magnitude != 0.0 && !(0.001..1e9).contains(&magnitude) {
+    if magnitude != 0.0 && !(0.001..1e6).contains(&magnitude) {
         format!("{value:.2e}")
     } else {
         number(value)

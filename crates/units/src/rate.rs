@@ -43,9 +43,10 @@ impl BytesPerSec {
 }
 
 impl fmt::Display for Iops {
-    /// `950`, `12.3k`, `1.90M`: operations per second with 1000-based prefixes.
+    /// `950`, `12.3k`, `1.90M`, `2.10G`: operations per second with 1000-based prefixes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self.0 {
+            n if n >= 1e9 => format!("{}G", significant(n / 1e9)),
             n if n >= 1e6 => format!("{}M", significant(n / 1e6)),
             n if n >= 1e4 => format!("{}k", significant(n / 1e3)),
             n => significant(n),
@@ -78,10 +79,11 @@ impl FromStr for Iops {
             "" => 1.0,
             "k" | "K" => 1e3,
             "M" => 1e6,
+            "G" => 1e9,
             other => {
                 return Err(QuantityError::UnknownUnit {
                     found: other.to_owned(),
-                    units: "/s, IOPS, k/s, M/s",
+                    units: "/s, IOPS, k/s, M/s, G/s",
                 });
             }
         };
@@ -123,6 +125,7 @@ mod tests {
         assert_eq!("200MB/s".parse(), Ok(BytesPerSec(2e8)));
         assert!("200MB".parse::<BytesPerSec>().is_err());
         assert_eq!(Iops(1_904_000.0).to_string(), "1.90M");
+        assert_eq!((Iops(2.1e9).to_string(), "2.1G/s".parse()), ("2.10G".to_owned(), Ok(Iops(2.1e9))));
         assert_eq!(BytesPerSec(123_456_789.0).to_string(), "123 MB/s");
         assert_eq!(Iops::of(300, Nanos::secs(3)), Iops(100.0));
     }

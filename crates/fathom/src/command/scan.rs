@@ -230,10 +230,12 @@ fn can_be_direct(facts: &Facts) -> bool {
     filesystems.all(|filesystem| filesystem.direct_align_bytes.is_some())
 }
 
-/// What cannot be scanned, since it has no places: planning would say it of a region of no bytes.
+/// What cannot be scanned, since it is not there or has no places: planning would say it of a layout that nobody asked for, or
+/// of a region of no bytes.
 fn refused(args: &ScanArgs, asked: &ScanQuestion, job: &Job, facts: &Facts) -> Option<Diagnostics> {
     let fact = facts.targets.iter().find(|fact| fact.path == Path::new(&args.target))?;
     let (code, why) = match fact.kind {
+        FileKind::Absent | FileKind::NoFolder => ("target.absent", "does not exist"),
         FileKind::MemoryDevice => ("target.kind", "has no end, and no places to tell apart"),
         FileKind::File | FileKind::BlockDevice if asked.size == Bytes::ZERO => {
             ("target.empty", "is empty: there is nothing to read")

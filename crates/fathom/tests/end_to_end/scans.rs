@@ -352,6 +352,7 @@ fn what_has_no_places_is_refused_once() {
     for (target, says) in [
         (empty, "is empty: there is nothing to read"),
         ("/dev/zero", "/dev/zero has no end, and no places to tell apart"),
+        ("absent", "absent does not exist"),
     ] {
         let refused = bench.fathom_with(&["scan", target]);
         refused.expect(4, &[]);

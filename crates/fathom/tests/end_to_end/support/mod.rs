@@ -149,7 +149,12 @@ impl Bench {
     pub(crate) fn start(&self, line: &str) -> Running {
         // Whoever tests may ignore hangups, as under nohup.
         let mut command = Command::new("env");
-        command.args(["--default-signal=HUP", FATHOM]).args(words(line)).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .args(["--default-signal=HUP", FATHOM])
+            .args(words(line))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let mut child = self.prepared(&mut command).spawn().expect("coreutils have env");
         let messages = BufReader::new(child.stderr.take().expect("it is piped"));
         let data = BufReader::new(child.stdout.take().expect("it is piped"));
