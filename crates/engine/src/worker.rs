@@ -587,6 +587,10 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             self.next_event = self.event_after(at);
         }
         if self.stop.load(Ordering::Relaxed) {
+            if !matches!(self.state, State::Drain | State::Verify) {
+                // A worker that was late counts what it was late for: it is left waiting, and not gone without a word.
+                self.come_due(now);
+            }
             self.measure_ramp();
             self.state = State::Drain;
         }

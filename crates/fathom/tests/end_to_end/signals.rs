@@ -31,6 +31,12 @@ fn check(line: &str, signal: Signal, code: i32) {
     assert!((1.0..10.0).contains(&seconds), "{line} measured {seconds} s");
     let operations = number(&report, "/steps/0/total/all/operations");
     assert!(operations > 0.0, "{line}");
+    // What came due up to the end is counted, though a worker that was late came to nothing of it.
+    let [rate, arrivals] =
+        ["rate_per_s", "arrivals"].map(|figure| number(&report, &format!("/steps/0/streams/0/{figure}")));
+    let start = number(&report, "/steps/0/total/start_s");
+    let due = rate * (seconds - start);
+    assert!((arrivals - due).abs() <= 2.0 + due / 100.0, "{line}: {arrivals} of {due}");
     assert!(ended.out.contains("interrupted"), "{ended:#?}");
     let runs = bench.fathom("runs --json").expect(0, &[]).json();
     assert_eq!(runs[0]["state"], "interrupted", "{runs:#}");
