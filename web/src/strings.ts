@@ -269,6 +269,7 @@ export const strings = {
     plan: "Show the plan",
     start: "Start",
     starting: "Starting …",
+    overtaken: "The job has changed since you asked: nothing came of it. Ask again.",
     mayHaveBegun:
       "It was taken back when its start was on its way: the list of runs tells whether the run has begun all the same.",
     planTitle: "The plan",

@@ -63,6 +63,22 @@ test("what was agreed to for one job starts no other that is composed meanwhile"
   assert.deepEqual(complaints, []);
 });
 
+test("a start is not given up without a word where the job changes before its plan is there", async () => {
+  const { page, complaints } = await open("compose");
+  await page.getByLabel("Path").fill("/mnt/disk/scratch");
+  const asked = await held(page, plans);
+  await page.getByRole("button", { name: "Start", exact: true }).click();
+  const answer = await asked.next();
+  const told = page.getByText("The job has changed since you asked");
+  assert.equal(await told.count(), 0);
+  await page.getByLabel("Path").fill("/mnt/disk/other");
+  await told.waitFor();
+  await answer.continue();
+  await settled(page);
+  assert.deepEqual(started(), []);
+  assert.deepEqual(complaints, []);
+});
+
 for (const where of ["compose", "curve", "steady"]) {
   test(`${where}: a page that is left takes back what was asked for on it`, async () => {
     const { page, complaints } = await open(where);
