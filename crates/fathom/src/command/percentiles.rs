@@ -53,7 +53,7 @@ pub(crate) struct PercentilesArgs {
 pub(crate) fn run(args: &PercentilesArgs) -> Exit {
     match read(args) {
         Ok((values, unit)) => {
-            let wanted: Vec<f64> = args.percentiles.iter().map(|percent| percent / 100.0).collect();
+            let wanted: Vec<f64> = args.percentiles.iter().map(|percent| share(*percent)).collect();
             let found = quantiles(&values, &wanted);
             if args.json {
                 crate::printed(&document(&values, unit, &args.percentiles, &found))
@@ -66,6 +66,11 @@ pub(crate) fn run(args: &PercentilesArgs) -> Exit {
             Exit::Usage
         }
     }
+}
+
+/// A percentile as a share of 1: the number that is nearest to that in decimals, as 99.9 / 100 is not.
+fn share(percent: f64) -> f64 {
+    (percent * 1e12).round() / 1e14
 }
 
 /// Latencies in nanoseconds, and the unit that they were taken in.
