@@ -392,12 +392,15 @@ fn flags_for(stream: &Stream, writes: bool) -> OFlags {
     if stream.engine.mode == IoMode::Direct {
         flags |= OFlags::DIRECT;
     }
-    flags |= match stream.engine.durability {
+    flags | durable(stream.engine.durability)
+}
+
+fn durable(durability: Durability) -> OFlags {
+    match durability {
         Durability::None => OFlags::empty(),
-        Durability::Data => OFlags::DSYNC,
+        Durability::Data => OFlags::from_bits_retain(fathom_io::DATA_SYNC),
         Durability::All => OFlags::SYNC,
-    };
-    flags
+    }
 }
 
 fn open_for(stream: &Stream, writes: bool, path: &Path) -> Result<File, PrepareError> {
@@ -405,4 +408,27 @@ fn open_for(stream: &Stream, writes: bool, path: &Path) -> Result<File, PrepareE
     let file = quiet::open(path, flags).map_err(|error| PrepareError::system("cannot open", path, error))?;
     fathom_io::advise(&file, stream.engine.advice);
     Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `O_SYNC` has the bit of `O_DSYNC` and another one, so that more than was asked for may be waited for unseen.
+    #[test]
+    fn files_are_opened_as_durable_as_asked_and_no_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, [0; 512]).unwrap();
+        let flags_of = |durability: Durability| {
+            let mut flags = OFlags::RDWR;
+            flags |= durable(durability);
+            let file = quiet::open(&path, flags).unwrap();
+            fs::fcntl_getfl(&file).unwrap() & OFlags::SYNC
+        };
+        assert_eq!(flags_of(Durability::None), OFlags::empty());
+        assert_eq!(flags_of(Durability::Data).bits(), fathom_io::DATA_SYNC);
+        assert_eq!(flags_of(Durability::All), OFlags::SYNC);
+        assert_ne!(OFlags::SYNC.bits(), fathom_io::DATA_SYNC);
+    }
 }

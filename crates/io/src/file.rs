@@ -7,6 +7,10 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
 
+/// Each write lasts as soon as it completes, with as much of the metadata as reading it takes (`open(2)`, `O_DSYNC`). As a number,
+/// since the flags of `rustix` take it for `O_SYNC`, which waits for all metadata.
+pub const DATA_SYNC: u32 = libc::O_DSYNC.cast_unsigned();
+
 /// Of a file that is made: nobody may. What is opened here is there.
 const NO_MODE: libc::c_uint = 0;
 

@@ -31,6 +31,6 @@ pub use engine::{
     Capabilities, Completion, Engine, EngineError, OpenTarget, Operation, Setup, TargetHandle, TargetName,
     Wait, probe_io_uring, probe_libaio, range_flags, rings_are_locked, try_io_uring, try_libaio,
 };
-pub use file::{advise, drop_clean, open_quietly, write_back};
+pub use file::{DATA_SYNC, advise, drop_clean, open_quietly, write_back};
 pub use memory::{Locked, MemoryError, with_fresh_zeroes};
 pub use nvme::nvme_log_page;
