@@ -115,11 +115,15 @@ impl Syncs {
 }
 
 impl<E: Engine, C: Clock> Worker<'_, E, C> {
-    /// Syncs all targets, one after the other; an error counts as one of the load.
-    pub(crate) fn sync_all_targets(&mut self) {
+    /// Syncs all targets, one after the other; an error counts as one of the load. `is_of_load`: whoever wants to know what is
+    /// issued hears of it.
+    pub(crate) fn sync_all_targets(&mut self, is_of_load: bool) {
         let targets = u32::try_from(self.targets).expect("extents are counted in 32 bits");
         for target in 0..targets {
             let operation = PendingSync::whole(target, false).operation(0);
+            if is_of_load {
+                self.tell_of(&operation);
+            }
             self.engine.push(&operation);
             let outcome = self.await_sync();
             if let Ok(Some(result)) = outcome

@@ -70,6 +70,9 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     ("size=1m\nss=iops:1%\nss_dur=1", &["steady_window = \"1s\""], &[]),
     ("size=1m\nfsync=-1", &["fsync_every = 4294967295"], &["fio.misread"]),
     ("size=1m\nnumjobs=-1", &[], &["fio.bad-value"]),
+    ("size=1m\nrw=write:", &[], &["fio.bad-value"]),
+    ("size=1m\nrw=randwrite:", &[], &[]),
+    ("size=1m\nverify=crc32c\nverify_interval=79", &[], &["fio.bad-value"]),
     ("size=1g\nruntime=60", &["time = \"1min\"", "passes = 1"], &["fio.runtime-caps"]),
     (
         "size=1g\nruntime=1500ms\ntime_based\nramp_time=5",

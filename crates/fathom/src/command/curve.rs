@@ -76,7 +76,7 @@ fn search(question: &CurveQuestion, loaded: &Loaded) -> Result<Search, String> {
     let CurveQuestion { latency, over, at, max_depth, replicates } = question;
     match over {
         LoadAxis::Depth if at.is_empty() => {
-            Ok(Search::Curve(CurveSearch::new(*max_depth, *replicates, SEED)))
+            Ok(Search::Curve(CurveSearch::new(*max_depth, *replicates, SEED).beyond(latency)))
         }
         LoadAxis::Depth => {
             let depths = at.iter().map(|text| depth(text)).collect::<Result<Vec<u32>, String>>()?;

@@ -1,10 +1,11 @@
-//! Depths for a load curve: doubled until more brings nothing, then around the knee, then all of them again in random
+//! Depths for a load curve: doubled until more brings nothing and what is asked about is reached, then around the knee, then all of them again in random
 //! order, so that drift of the device is not taken for an effect of the load; then those whose throughput is not known well yet.
 
 use super::{Settings, depth};
 use fathom_analysis::load::LoadPoint;
 use fathom_analysis::scaling::{self, LOADS_MIN, Point, Weighting};
 use fathom_analysis::statistics::Sample;
+use fathom_schema::LatencyGoal;
 use std::collections::VecDeque;
 
 /// Gain of a doubling that counts as none; two in a row end the doubling.
@@ -28,6 +29,8 @@ pub struct CurveSearch {
     /// The depth that runs.
     running: Option<u32>,
     measured: Vec<(u32, f64)>,
+    /// Latencies that are asked about and that no load has come to.
+    open: Vec<LatencyGoal>,
     part: Part,
     /// Rounds of depths that were not known well.
     tightened: u32,
@@ -53,9 +56,17 @@ impl CurveSearch {
             queue: VecDeque::from([1]),
             running: None,
             measured: Vec::new(),
+            open: Vec::new(),
             part: Part::Doubling,
             tightened: 0,
         }
+    }
+
+    /// Goes on to depths where a percentile exceeds what is asked about it, though more load brings nothing: no law tells of those.
+    #[must_use]
+    pub fn beyond(mut self, limits: &[LatencyGoal]) -> Self {
+        self.open = limits.iter().filter(|limit| limit.quantile.is_some()).copied().collect();
+        self
     }
 
     /// At these depths alone, each `replicates` times.
@@ -74,6 +85,7 @@ impl CurveSearch {
     pub(super) fn next(&mut self, result: Option<&LoadPoint>) -> Option<Settings> {
         if let (Some(running), Some(result)) = (self.running.take(), result) {
             self.measured.push((running, result.rate));
+            self.open.retain(|limit| !result.exceeds(limit));
         }
         while self.queue.is_empty() {
             match self.part {
@@ -104,14 +116,15 @@ impl CurveSearch {
         Some(vec![depth(next)])
     }
 
-    /// The next power of two, unless more load has stopped to bring anything.
+    /// The next power of two, unless more load has stopped to bring anything and nothing is asked about loads beyond.
     fn doubled(&self) -> Option<u32> {
         // A step that measured nothing gives no reason to load more.
         let &(last, x) = self.measured.last()?;
         let best = self.measured.iter().map(|(_, x)| *x).fold(0.0, f64::max);
         let gains = |pair: &[(u32, f64)]| pair[1].1 / pair[0].1 - 1.0;
         let flat = self.measured.windows(2).rev().take(2).filter(|pair| gains(pair) < GAIN_MIN).count();
-        let goes_on = last < self.depth_max && flat < 2 && x >= (1.0 - FALL_MAX) * best;
+        let is_over = flat >= 2 || x < (1.0 - FALL_MAX) * best;
+        let goes_on = last < self.depth_max && (!is_over || x > 0.0 && !self.open.is_empty());
         goes_on.then(|| (last * 2).min(self.depth_max))
     }
 

@@ -78,7 +78,14 @@ pub(crate) fn finished(step: &Step, rate: f64, latencies_ns: &[u64]) -> StepFini
 
 /// The depths that a curve goes through on a device of throughput `x`.
 fn depths(x: impl Fn(f64) -> f64, depth_max: u32, replicates: u32) -> Vec<u32> {
-    let mut experiment = planned(Search::Curve(CurveSearch::new(depth_max, replicates, 3))).experiment;
+    depths_beyond(&[], x, depth_max, replicates)
+}
+
+/// As [`depths`], asked about these latencies.
+fn depths_beyond(limits: &[&str], x: impl Fn(f64) -> f64, depth_max: u32, replicates: u32) -> Vec<u32> {
+    let limits: Vec<_> = limits.iter().map(|limit| limit.parse().expect("a limit")).collect();
+    let search = CurveSearch::new(depth_max, replicates, 3).beyond(&limits);
+    let mut experiment = planned(Search::Curve(search)).experiment;
     let most = experiment.steps_max().expect("a curve knows it");
     let (mut depths, mut last) = (Vec::new(), None);
     while let Some(step) = experiment.next(last.as_ref()) {
@@ -86,9 +93,23 @@ fn depths(x: impl Fn(f64) -> f64, depth_max: u32, replicates: u32) -> Vec<u32> {
         depths.push(depth);
         assert!(depths.len() <= most, "more than {most}: {depths:?}");
         let rate = x(f64::from(depth));
-        last = Some(finished(&step, rate, &[1000]));
+        // In a closed loop an operation takes as long as Little's law says.
+        let ns = (f64::from(depth) / rate * 1e9).round() as u64;
+        last = Some(finished(&step, rate, &[ns]));
     }
     depths
+}
+
+#[test]
+fn depths_go_on_to_a_latency_that_is_asked_about() {
+    let device = |n: f64| 1000.0 * n.min(12.0);
+    let most = |limits: &[&str]| depths_beyond(limits, device, 256, 1).into_iter().max();
+    assert_eq!(most(&[]), Some(64));
+    // 12,000/s at depth 128 are 10.7 ms each.
+    assert_eq!(most(&["p99<10ms"]), Some(128));
+    assert_eq!((most(&["p99<1ms"]), most(&["p99<1s"])), (Some(64), Some(256)));
+    // A mean is told by the law.
+    assert_eq!(most(&["mean<10ms"]), Some(64));
 }
 
 #[test]

@@ -130,7 +130,9 @@ pub(super) fn asked(
                 }
             };
             let search = match over {
-                LoadAxis::Depth => Search::Curve(CurveSearch::new(*max_depth, *replicates, SEED)),
+                LoadAxis::Depth => {
+                    Search::Curve(CurveSearch::new(*max_depth, *replicates, SEED).beyond(&limits))
+                }
                 LoadAxis::Rate => {
                     let poisson = !is_spaced(job);
                     let rates =

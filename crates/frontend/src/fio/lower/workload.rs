@@ -401,9 +401,9 @@ fn set_postfix(
     span: Span,
     faults: &mut Faults,
 ) {
-    let Some(postfix) = settings.operations.postfix.as_deref().filter(|postfix| !postfix.is_empty()) else {
-        return;
-    };
+    // Behind a colon there may be nothing for random jobs alone.
+    let given = settings.operations.postfix.as_deref();
+    let Some(postfix) = given.filter(|postfix| !is_random || !postfix.is_empty()) else { return };
     let place = settings.span("rw", span);
     let rw = settings.operations.rw.as_str();
     if is_random {
@@ -429,13 +429,10 @@ fn set_postfix(
             options.stride.set(bytes, place);
         }
         _ => {
-            let message = format!("\"{postfix}\" is no distance");
-            faults.error(
-                "fio.bad-value",
-                place,
-                message,
-                format!("write rw={rw}:8k to skip 8 KiB after each operation"),
-            );
+            let message = format!("\"{postfix}\" behind the colon is no distance");
+            let help =
+                format!("write rw={rw}:8k to skip 8 KiB after each operation, or rw={rw} to skip none");
+            faults.error("fio.bad-value", place, message, help);
         }
     }
 }

@@ -54,7 +54,12 @@ pub(super) const ROWS: &[OptionRow] = &[
         &["completed"],
         "which fsync a write came before is not kept; verify_state_load checks what was completed",
     ),
-    built("verify_interval", &[], P1, Value::Bytes(0, ANY_COUNT, |s, bytes| s.verify.interval = bytes)),
+    built(
+        "verify_interval",
+        &[],
+        P1,
+        Value::Bytes(2 * HEADER_BYTES_MIN, ANY_COUNT, |s, bytes| s.verify.interval = bytes),
+    ),
     built(
         "verify_offset",
         &[],
