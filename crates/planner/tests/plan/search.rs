@@ -94,7 +94,8 @@ fn depths_beyond(limits: &[&str], x: impl Fn(f64) -> f64, depth_max: u32, replic
         assert!(depths.len() <= most, "more than {most}: {depths:?}");
         let rate = x(f64::from(depth));
         // In a closed loop an operation takes as long as Little's law says.
-        let ns = (f64::from(depth) / rate * 1e9).round() as u64;
+        let took = std::time::Duration::from_secs_f64(f64::from(depth) / rate);
+        let ns = u64::try_from(took.as_nanos()).expect("it is short");
         last = Some(finished(&step, rate, &[ns]));
     }
     depths
