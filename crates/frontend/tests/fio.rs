@@ -403,6 +403,19 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         &["compressible = \"50%\"", "compress_chunk = \"4KiB\"", "freshness = \"every\""],
         &[],
     ),
+    (
+        "buffer_pattern=0x41\nbuffer_compress_percentage=50\nsize=1g",
+        &["content = \"0x41\"", "compressible = \"50%\"", "freshness = \"every\""],
+        &[],
+    ),
+    // Zeroes, which a pattern is stronger than.
+    ("buffer_compress_percentage=100\nsize=1g", &["content = \"zero\"", "freshness = \"never\""], &[]),
+    (
+        "buffer_compress_percentage=100\nbuffer_pattern=0x41\nsize=1g",
+        &["content = \"0x41\"", "freshness = \"never\""],
+        &[],
+    ),
+    ("zero_buffers\nbuffer_compress_percentage=50\nsize=1g", &["compressible = \"50%\""], &[]),
     ("dedupe_percentage=30\nsize=1g", &["dedupable = \"30%\""], &[]),
     ("randrepeat=0\nsize=1g", &["seed = \"fresh\""], &[]),
     ("cpus_allowed=0,2-3\nsize=1g", &["cpus = [0, 2, 3]"], &[]),

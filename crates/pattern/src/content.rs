@@ -29,9 +29,11 @@ enum Source {
 }
 
 /// Random bytes of which a share is constant.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Texture {
     seed: u64,
+    /// What the constant share repeats, anew in each chunk; empty for zeroes.
+    constant: Vec<u8>,
     /// Share of each chunk that is random, 0 to 1.
     random_share: f64,
     chunk_bytes: usize,
@@ -56,15 +58,14 @@ impl Filler {
     /// A filler for buffers of up to `largest` bytes. A dedupable share needs whole contents to come again, and so makes
     /// new ones for every write even where [`Freshness::Scrambled`] would do.
     pub fn new(content: &Content, seed: u64, largest: usize) -> Self {
-        let Content { fill, freshness, compressible: _, compress_chunk_bytes: _, dedupable, repeats } =
-            content;
+        let Content { fill, freshness, compressible, compress_chunk_bytes: _, dedupable, repeats } = content;
         let source = match fill {
             Fill::Zero => Source::Fixed(Vec::new()),
-            Fill::Pattern(bytes) => {
+            Fill::Pattern(bytes) if compressible.value() == 0.0 => {
                 assert!(!bytes.is_empty(), "a pattern of no bytes");
                 Source::Fixed(bytes.iter().copied().cycle().take(largest).collect())
             }
-            Fill::Random => Source::Random(Texture::new(content, seed)),
+            Fill::Pattern(_) | Fill::Random => Source::Random(Texture::new(content, seed)),
         };
         let renewal = match (&source, freshness) {
             (Source::Fixed(_), _) | (_, Freshness::Never) => Renewal::None,
@@ -134,9 +135,13 @@ impl Filler {
 impl Texture {
     /// What `content` asks to compress.
     pub(crate) fn new(content: &Content, seed: u64) -> Self {
-        let Content { compressible, compress_chunk_bytes, .. } = content;
+        let Content { fill, compressible, compress_chunk_bytes, .. } = content;
         Self {
             seed,
+            constant: match fill {
+                Fill::Pattern(bytes) => bytes.clone(),
+                Fill::Zero | Fill::Random => Vec::new(),
+            },
             random_share: compressible.rest().value(),
             // Without a constant share there is nothing that chunks would bound.
             chunk_bytes: if compressible.value() > 0.0 {
@@ -158,7 +163,7 @@ impl Texture {
         for chunk in buffer.chunks_mut(self.chunk_bytes) {
             let (random, constant) = chunk.split_at_mut(self.random_bytes(chunk.len()));
             lanes.fill(random);
-            constant.fill(0);
+            repeat(&self.constant, constant);
         }
     }
 
@@ -183,6 +188,22 @@ impl Texture {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a length")]
     fn random_bytes(&self, chunk: usize) -> usize {
         if self.random_share >= 1.0 { chunk } else { (chunk as f64 * self.random_share).round() as usize }
+    }
+}
+
+/// Fills `out` with `pattern` from its first byte on, over and over. Each copy doubles what is there: a pattern of one byte
+/// costs hardly more than zeroes.
+fn repeat(pattern: &[u8], out: &mut [u8]) {
+    if pattern.is_empty() {
+        out.fill(0);
+        return;
+    }
+    let mut done = pattern.len().min(out.len());
+    out[..done].copy_from_slice(&pattern[..done]);
+    while done < out.len() {
+        let more = done.min(out.len() - done);
+        out.copy_within(..more, done);
+        done += more;
     }
 }
 
@@ -285,6 +306,33 @@ mod tests {
             for percent in [0.0, 25.0, 50.0, 99.9, 100.0] {
                 for (chunk, size) in [(4096, 16_384), (512, 4096), (1000, 4500), (65_536, 4096)] {
                     check_compressible(freshness, percent, chunk, size);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_constant_share_is_the_pattern_anew_in_every_chunk() {
+        for freshness in [Freshness::Every, Freshness::Scrambled, Freshness::Never] {
+            for (percent, chunk) in [(50.0, 1000), (75.0, 512), (100.0, 4096), (99.0, 1 << 20)] {
+                let content = Content {
+                    compressible: Ratio::percent(percent),
+                    compress_chunk_bytes: chunk,
+                    ..content(Fill::Pattern(vec![0x41, 0x42, 0x43]), freshness)
+                };
+                for bytes in writes(&content, 3, 4500) {
+                    for piece in bytes.chunks(to_usize(chunk)) {
+                        let random = piece.len() - (piece.len() as f64 * percent / 100.0).round() as usize;
+                        let right = [0x41, 0x42, 0x43].iter().cycle();
+                        let case = format!("{freshness:?} {percent}% of {chunk}, seed {SEED}");
+                        assert!(
+                            piece[random..].iter().zip(right).all(|(byte, right)| byte == right),
+                            "{case}"
+                        );
+                        let kept =
+                            piece[..random].iter().filter(|&&byte| (0x41..=0x43).contains(&byte)).count();
+                        assert!(kept <= random / 8 + 4, "{case}: {kept} of {random} are no random bytes");
+                    }
                 }
             }
         }

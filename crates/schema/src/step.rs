@@ -529,7 +529,7 @@ pub struct Content {
     pub fill: Fill,
     /// How different one write is from the next.
     pub freshness: Freshness,
-    /// Share of each `chunk` that compresses away (is constant).
+    /// Share of each `chunk` that compresses away (is constant: zeroes, or the pattern of [`Content::fill`]).
     #[serde(with = "wire::ratio")]
     pub compressible: Ratio,
     /// Piece inside which the compressible share holds, in bytes; at least 1.
@@ -563,7 +563,7 @@ pub enum Fill {
     Random,
     /// All zero.
     Zero,
-    /// These bytes repeated; not empty.
+    /// These bytes repeated; not empty. They are the compressible share alone where there is one, and the rest is random.
     Pattern(Vec<u8>),
 }
 
