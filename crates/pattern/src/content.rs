@@ -117,8 +117,9 @@ impl Filler {
             Renewal::Bytes { distinct, repeat_share, repeats, draw } => {
                 let again = *repeat_share > 0.0 && draw.unit() <= *repeat_share;
                 let number = match *repeats {
-                    // Numbers of a set apart from all others.
-                    Repeats::Of(set) if again => u64::MAX - draw.below(set),
+                    // The first of all contents, come up already or not: were they others, they would add to those that
+                    // differ, and less would repeat than was asked for.
+                    Repeats::Of(set) if again => draw.below(set),
                     Repeats::Any if again && *distinct > 0 => draw.below(*distinct),
                     Repeats::Last if again && *distinct > 0 => *distinct - 1,
                     Repeats::Of(_) | Repeats::Any | Repeats::Last => {
@@ -215,7 +216,7 @@ fn to_usize(bytes: u32) -> usize {
 mod tests {
     use super::*;
     use fathom_units::Ratio;
-    use std::collections::HashSet;
+    use std::collections::{HashMap, HashSet};
 
     const SEED: u64 = 5;
 
@@ -352,6 +353,28 @@ mod tests {
             let expect = (5000.0 * (1.0 - percent / 100.0)).max(1.0);
             // Binomial: at most sqrt(5000)/2 = 35.
             assert!((distinct - expect).abs() < 5.0 * 35.0, "{percent}%, seed {SEED}: {distinct}");
+        }
+    }
+
+    #[test]
+    fn a_working_set_takes_nothing_from_the_share_that_repeats() {
+        for (percent, set) in [(50.0, 1500), (80.0, 500), (80.0, 250), (50.0, 1)] {
+            let content = Content {
+                dedupable: Ratio::percent(percent),
+                repeats: Repeats::Of(set),
+                ..content(Fill::Random, Freshness::Every)
+            };
+            let all = writes(&content, 5000, 64);
+            let mut counts: HashMap<&[u8], u64> = HashMap::new();
+            for bytes in &all {
+                *counts.entry(bytes).or_default() += 1;
+            }
+            let expect = 5000.0 * (1.0 - percent / 100.0);
+            let case = format!("{percent}% of {set}, seed {SEED}: {}", counts.len());
+            // What is left of the set at the end has not come up by itself; binomial beside that: at most sqrt(5000)/2 = 35.
+            assert!((counts.len() as f64 - expect).abs() < 5.0 * 35.0, "{case}");
+            let repeated = counts.values().filter(|&&count| count > 1).count() as u64;
+            assert!((set * 3 / 4..=set).contains(&repeated), "{case}, of which {repeated} come again");
         }
     }
 

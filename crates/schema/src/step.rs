@@ -551,7 +551,7 @@ pub enum Repeats {
     Any,
     /// That of the worker's write before it.
     Last,
-    /// One of so many that are set apart for repeating; at least 1.
+    /// One of the worker's first so many, those to come included; at least 1.
     Of(u64),
 }
 
