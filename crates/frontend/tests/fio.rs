@@ -406,6 +406,19 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         &["compressible = \"50%\"", "compress_chunk = \"4KiB\"", "freshness = \"every\""],
         &[],
     ),
+    (
+        "buffer_pattern=0x41\nbuffer_compress_percentage=50\nsize=1g",
+        &["content = \"0x41\"", "compressible = \"50%\"", "freshness = \"every\""],
+        &[],
+    ),
+    // Zeroes, which a pattern is stronger than.
+    ("buffer_compress_percentage=100\nsize=1g", &["content = \"zero\"", "freshness = \"never\""], &[]),
+    (
+        "buffer_compress_percentage=100\nbuffer_pattern=0x41\nsize=1g",
+        &["content = \"0x41\"", "freshness = \"never\""],
+        &[],
+    ),
+    ("zero_buffers\nbuffer_compress_percentage=50\nsize=1g", &["compressible = \"50%\""], &[]),
     ("dedupe_percentage=30\nsize=1g", &["dedupable = \"30%\""], &[]),
     ("randrepeat=0\nsize=1g", &["seed = \"fresh\""], &[]),
     ("cpus_allowed=0,2-3\nsize=1g", &["cpus = [0, 2, 3]"], &[]),
@@ -550,6 +563,28 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         &[],
     ),
     ("size=1g\nzonesize=8m", &["zones = \"8MiB of 8MiB\""], &["fio.misread"]),
+    // Zones are counted in bytes of each, which may be said last.
+    (
+        "size=10z\noffset=2z\nio_size=3z\noffset_increment=4z\nzoneskip=1z\nzonemode=strided\nzonesize=8m",
+        &[
+            "offset = \"16MiB\"",
+            "bytes = \"24MiB\"",
+            "offset_per_worker = \"32MiB\"",
+            "zones = \"8MiB of 8MiB skip 8MiB\"",
+        ],
+        &[],
+    ),
+    ("size=1g\nfilename=x\noffset=2z", &[], &["fio.misread"]),
+    (
+        "size=10z\nsize=1g\nzonemode=strided\nzonesize=8m",
+        &["size = \"80MiB\""],
+        &["fio.duplicate", "fio.misread"],
+    ),
+    ("size=2z,3z\nzonemode=strided\nzonesize=8m", &["size = \"24MiB\""], &["fio.misread"]),
+    ("size=1.5z\nzonemode=strided\nzonesize=8m", &[], &["fio.bad-value"]),
+    ("size=9999999999999999999z\nzonemode=strided\nzonesize=8m", &[], &["fio.bad-value"]),
+    ("size=1g\nbs=1z", &[], &["fio.bad-value"]),
+    ("size=1g\nzonemode=strided\nzonesize=1m\nzonerange=2z", &[], &["fio.bad-value"]),
     ("size=1g\nzonemode=zbd\nzonesize=8m", &[], &["fio.refused"]),
     ("size=1g\nzonemode=none\nzonesize=8m", &[], &["fio.contradiction"]),
     ("size=1g\nzonemode=strided", &[], &["fio.contradiction"]),
@@ -696,7 +731,7 @@ size=
 stonewall=
 bs
 size=200%
-size=3z
+size=3.5z
 percentile_list=50:101
 bssplit=4k/60:8k/60
 random_distribution=zoned:60/10:30/20

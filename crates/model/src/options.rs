@@ -133,7 +133,7 @@ options! {
     content: ContentSource = ContentSource::Random, Kind::Structured("random, zero or 0x…"), fio "buffer_pattern", vdbench "pattern", iometer "Data pattern", example "\"0xdeadbeef\"";
     /// How different one write is from the next.
     freshness: Freshness = Freshness::Every, Kind::Choice(Freshness::WORDS), fio "refill_buffers", example "\"scrambled\"";
-    /// Share of what is written that compresses away.
+    /// Share of what is written that compresses away. It is zeroes, or the pattern that `content` gives; the rest is random.
     compressible: Ratio = Ratio::ZERO, Kind::Share, fio "buffer_compress_percentage", vdbench "compratio", example "\"50%\"";
     /// Piece of a write inside which the compressible share holds.
     compress_chunk: Bytes = Bytes(512), Kind::Size, fio "buffer_compress_chunk", example "\"4KiB\"";

@@ -29,9 +29,11 @@ enum Source {
 }
 
 /// Random bytes of which a share is constant.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Texture {
     seed: u64,
+    /// What the constant share repeats, anew in each chunk; empty for zeroes.
+    constant: Vec<u8>,
     /// Share of each chunk that is random, 0 to 1.
     random_share: f64,
     chunk_bytes: usize,
@@ -56,15 +58,14 @@ impl Filler {
     /// A filler for buffers of up to `largest` bytes. A dedupable share needs whole contents to come again, and so makes
     /// new ones for every write even where [`Freshness::Scrambled`] would do.
     pub fn new(content: &Content, seed: u64, largest: usize) -> Self {
-        let Content { fill, freshness, compressible: _, compress_chunk_bytes: _, dedupable, repeats } =
-            content;
+        let Content { fill, freshness, compressible, compress_chunk_bytes: _, dedupable, repeats } = content;
         let source = match fill {
             Fill::Zero => Source::Fixed(Vec::new()),
-            Fill::Pattern(bytes) => {
+            Fill::Pattern(bytes) if compressible.value() == 0.0 => {
                 assert!(!bytes.is_empty(), "a pattern of no bytes");
                 Source::Fixed(bytes.iter().copied().cycle().take(largest).collect())
             }
-            Fill::Random => Source::Random(Texture::new(content, seed)),
+            Fill::Pattern(_) | Fill::Random => Source::Random(Texture::new(content, seed)),
         };
         let renewal = match (&source, freshness) {
             (Source::Fixed(_), _) | (_, Freshness::Never) => Renewal::None,
@@ -116,8 +117,9 @@ impl Filler {
             Renewal::Bytes { distinct, repeat_share, repeats, draw } => {
                 let again = *repeat_share > 0.0 && draw.unit() <= *repeat_share;
                 let number = match *repeats {
-                    // Numbers of a set apart from all others.
-                    Repeats::Of(set) if again => u64::MAX - draw.below(set),
+                    // The first of all contents, come up already or not: were they others, they would add to those that
+                    // differ, and less would repeat than was asked for.
+                    Repeats::Of(set) if again => draw.below(set),
                     Repeats::Any if again && *distinct > 0 => draw.below(*distinct),
                     Repeats::Last if again && *distinct > 0 => *distinct - 1,
                     Repeats::Of(_) | Repeats::Any | Repeats::Last => {
@@ -134,9 +136,13 @@ impl Filler {
 impl Texture {
     /// What `content` asks to compress.
     pub(crate) fn new(content: &Content, seed: u64) -> Self {
-        let Content { compressible, compress_chunk_bytes, .. } = content;
+        let Content { fill, compressible, compress_chunk_bytes, .. } = content;
         Self {
             seed,
+            constant: match fill {
+                Fill::Pattern(bytes) => bytes.clone(),
+                Fill::Zero | Fill::Random => Vec::new(),
+            },
             random_share: compressible.rest().value(),
             // Without a constant share there is nothing that chunks would bound.
             chunk_bytes: if compressible.value() > 0.0 {
@@ -158,7 +164,7 @@ impl Texture {
         for chunk in buffer.chunks_mut(self.chunk_bytes) {
             let (random, constant) = chunk.split_at_mut(self.random_bytes(chunk.len()));
             lanes.fill(random);
-            constant.fill(0);
+            repeat(&self.constant, constant);
         }
     }
 
@@ -186,6 +192,22 @@ impl Texture {
     }
 }
 
+/// Fills `out` with `pattern` from its first byte on, over and over. Each copy doubles what is there: a pattern of one byte
+/// costs hardly more than zeroes.
+fn repeat(pattern: &[u8], out: &mut [u8]) {
+    if pattern.is_empty() {
+        out.fill(0);
+        return;
+    }
+    let mut done = pattern.len().min(out.len());
+    out[..done].copy_from_slice(&pattern[..done]);
+    while done < out.len() {
+        let more = done.min(out.len() - done);
+        out.copy_within(..more, done);
+        done += more;
+    }
+}
+
 fn to_usize(bytes: u32) -> usize {
     usize::try_from(bytes.max(1)).expect("addresses have at least 32 bits")
 }
@@ -194,7 +216,7 @@ fn to_usize(bytes: u32) -> usize {
 mod tests {
     use super::*;
     use fathom_units::Ratio;
-    use std::collections::HashSet;
+    use std::collections::{HashMap, HashSet};
 
     const SEED: u64 = 5;
 
@@ -291,6 +313,33 @@ mod tests {
     }
 
     #[test]
+    fn the_constant_share_is_the_pattern_anew_in_every_chunk() {
+        for freshness in [Freshness::Every, Freshness::Scrambled, Freshness::Never] {
+            for (percent, chunk) in [(50.0, 1000), (75.0, 512), (100.0, 4096), (99.0, 1 << 20)] {
+                let content = Content {
+                    compressible: Ratio::percent(percent),
+                    compress_chunk_bytes: chunk,
+                    ..content(Fill::Pattern(vec![0x41, 0x42, 0x43]), freshness)
+                };
+                for bytes in writes(&content, 3, 4500) {
+                    for piece in bytes.chunks(to_usize(chunk)) {
+                        let random = piece.len() - (piece.len() as f64 * percent / 100.0).round() as usize;
+                        let right = [0x41, 0x42, 0x43].iter().cycle();
+                        let case = format!("{freshness:?} {percent}% of {chunk}, seed {SEED}");
+                        assert!(
+                            piece[random..].iter().zip(right).all(|(byte, right)| byte == right),
+                            "{case}"
+                        );
+                        let kept =
+                            piece[..random].iter().filter(|&&byte| (0x41..=0x43).contains(&byte)).count();
+                        assert!(kept <= random / 8 + 4, "{case}: {kept} of {random} are no random bytes");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
     fn the_dedupable_share_repeats_earlier_contents() {
         for (percent, freshness) in [
             (0.0, Freshness::Every),
@@ -304,6 +353,28 @@ mod tests {
             let expect = (5000.0 * (1.0 - percent / 100.0)).max(1.0);
             // Binomial: at most sqrt(5000)/2 = 35.
             assert!((distinct - expect).abs() < 5.0 * 35.0, "{percent}%, seed {SEED}: {distinct}");
+        }
+    }
+
+    #[test]
+    fn a_working_set_takes_nothing_from_the_share_that_repeats() {
+        for (percent, set) in [(50.0, 1500), (80.0, 500), (80.0, 250), (50.0, 1)] {
+            let content = Content {
+                dedupable: Ratio::percent(percent),
+                repeats: Repeats::Of(set),
+                ..content(Fill::Random, Freshness::Every)
+            };
+            let all = writes(&content, 5000, 64);
+            let mut counts: HashMap<&[u8], u64> = HashMap::new();
+            for bytes in &all {
+                *counts.entry(bytes).or_default() += 1;
+            }
+            let expect = 5000.0 * (1.0 - percent / 100.0);
+            let case = format!("{percent}% of {set}, seed {SEED}: {}", counts.len());
+            // What is left of the set at the end has not come up by itself; binomial beside that: at most sqrt(5000)/2 = 35.
+            assert!((counts.len() as f64 - expect).abs() < 5.0 * 35.0, "{case}");
+            let repeated = counts.values().filter(|&&count| count > 1).count() as u64;
+            assert!((set * 3 / 4..=set).contains(&repeated), "{case}, of which {repeated} come again");
         }
     }
 

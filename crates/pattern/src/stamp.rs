@@ -119,7 +119,8 @@ pub struct Stamper {
 }
 
 impl Stamper {
-    /// One that keeps to `rule`, for the worker `worker_index`. Of `content` it takes how much of it compresses.
+    /// One that keeps to `rule`, for the worker `worker_index`. Of `content` it takes how much of it compresses, and
+    /// to what.
     pub fn new(rule: &VerifyRule, content: &Content, worker_index: u32) -> Self {
         let pattern = stretched(&rule.pattern);
         let pattern_length = pattern.iter().map(piece_length).sum();

@@ -529,7 +529,7 @@ pub struct Content {
     pub fill: Fill,
     /// How different one write is from the next.
     pub freshness: Freshness,
-    /// Share of each `chunk` that compresses away (is constant).
+    /// Share of each `chunk` that compresses away (is constant: zeroes, or the pattern of [`Content::fill`]).
     #[serde(with = "wire::ratio")]
     pub compressible: Ratio,
     /// Piece inside which the compressible share holds, in bytes; at least 1.
@@ -551,7 +551,7 @@ pub enum Repeats {
     Any,
     /// That of the worker's write before it.
     Last,
-    /// One of so many that are set apart for repeating; at least 1.
+    /// One of the worker's first so many, those to come included; at least 1.
     Of(u64),
 }
 
@@ -563,7 +563,7 @@ pub enum Fill {
     Random,
     /// All zero.
     Zero,
-    /// These bytes repeated; not empty.
+    /// These bytes repeated; not empty. They are the compressible share alone where there is one, and the rest is random.
     Pattern(Vec<u8>),
 }
 

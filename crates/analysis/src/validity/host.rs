@@ -151,8 +151,8 @@ fn compressed(view: &StepView<'_>, found: &mut Found) {
         let content = &stream.workload.content;
         let what = match content.fill {
             Fill::Zero => "zeroes",
+            Fill::Pattern(_) | Fill::Random if content.compressible.value() > 0.0 => "data that compresses",
             Fill::Pattern(_) => "a pattern over and over",
-            Fill::Random if content.compressible.value() > 0.0 => "data that compresses",
             Fill::Random if content.dedupable.value() > 0.0 => "data that repeats",
             Fill::Random => continue,
         };

@@ -22,6 +22,7 @@ mod ownership;
 mod pages;
 mod peer;
 mod peer_command_line;
+mod peer_contents;
 mod peer_corpus;
 mod peer_distributions;
 mod peer_failures;

@@ -221,6 +221,7 @@ impl<'a> Reader<'a> {
         if !self.is_wanted(section) {
             return;
         }
+        options::resolve_zones(&mut settings, &mut self.faults);
         let name = settings.control.name.clone().unwrap_or_else(|| section.to_owned());
         if self.jobs.len() >= JOBS_MAX {
             let message = format!("maximum number of jobs reached: there are more than {JOBS_MAX}");

@@ -12,6 +12,8 @@ use std::sync::Arc;
 pub(crate) struct Settings {
     /// Where each option was given last, by canonical name.
     pub(crate) spans: BTreeMap<&'static str, Span>,
+    /// Values that count zones, and where, by canonical name: what they come to is known when the job is complete.
+    pub(crate) zones: BTreeMap<&'static str, (u64, Span)>,
     /// Job control.
     pub(crate) control: Control,
     /// Files and devices.
@@ -487,6 +489,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             spans: BTreeMap::new(),
+            zones: BTreeMap::new(),
             control: Control {
                 name: None,
                 description: None,

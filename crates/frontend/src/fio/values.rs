@@ -44,7 +44,7 @@ pub(crate) struct Number {
 /// Reads one number. `kb_base` is 1024 or 1000. Fails where fio fails: no digits at the start, or beyond 64 bits.
 pub(crate) fn number(text: &str, unit: Unit, kb_base: u64) -> Result<Number, String> {
     if text.ends_with('z') {
-        return Err(format!("\"{text}\" counts zones, which is known but not built yet"));
+        return Err(format!("\"{text}\" counts zones, in which only {ZONED} may be given"));
     }
     let is_hex = text.contains("0x");
     let start = text.trim_start_matches([' ', '\t', '\r', '\u{b}', '\u{c}']);
@@ -72,6 +72,22 @@ pub(crate) fn number(text: &str, unit: Unit, kb_base: u64) -> Result<Number, Str
     }
     let misread = if is_percent || is_hex { None } else { misread(text, value, unit, kb_base) };
     Ok(Number { value, is_percent, misread })
+}
+
+/// The options whose values may count zones.
+const ZONED: &str = "size, io_size, offset, offset_increment and zoneskip";
+
+/// How many zones a value such as `10z` counts; `None` for one without that suffix. Fails where fio fails: for anything but a
+/// whole number before it.
+pub(crate) fn zones(text: &str) -> Option<Result<u64, String>> {
+    if !text.ends_with('z') {
+        return None;
+    }
+    let digits = text.trim_start();
+    let digits = digits.strip_prefix('+').unwrap_or(digits);
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    let count = digits[..end].parse().ok().filter(|_| digits[end..].starts_with('z'));
+    Some(count.ok_or_else(|| format!("\"{text}\" is no whole number of zones")))
 }
 
 /// Where fio looks for a suffix: at the first byte behind a sign that is no digit, if it is a letter or `%`.
@@ -423,6 +439,26 @@ mod tests {
         assert_eq!(number("4k", Unit::Bytes, 1000).unwrap().value, 4000);
         assert_eq!(number("4KiB", Unit::Bytes, 1000).unwrap().value, 4096);
         assert_eq!(number("4KiB", Unit::Bytes, 1000).unwrap().misread, None);
+    }
+
+    #[test]
+    fn zones_are_whole_numbers() {
+        for (text, expect) in [
+            ("10z", Some(Some(10))),
+            (" +3z", Some(Some(3))),
+            ("10zz", Some(Some(10))),
+            ("0z", Some(Some(0))),
+            ("10Z", None),
+            ("10", None),
+            ("z", Some(None)),
+            ("1.5z", Some(None)),
+            ("2 z", Some(None)),
+            ("2kz", Some(None)),
+            ("0x10z", Some(None)),
+            ("99999999999999999999z", Some(None)),
+        ] {
+            assert_eq!(zones(text).map(Result::ok), expect, "{text}");
+        }
     }
 
     #[test]

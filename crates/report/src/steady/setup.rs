@@ -121,6 +121,7 @@ fn pattern(content: &Content) -> String {
     let fill = match fill {
         Fill::Random => "random",
         Fill::Zero => "zeros",
+        Fill::Pattern(_) if compressible.value() > 0.0 => "random and a pattern",
         Fill::Pattern(_) => "a pattern, repeated",
     };
     let fresh = match freshness {

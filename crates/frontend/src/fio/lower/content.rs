@@ -17,14 +17,21 @@ pub(super) fn set(
 ) {
     let content = &settings.content;
     let share = |percent: u64| Ratio::percent(percent as f64);
-    if content.zero || content.compress == 100 {
+    // All of it is fio's other word for zeroes, which a pattern and repeats are stronger than.
+    let (is_zero, compress) = match content.compress {
+        100 => (true, 0),
+        percent => (content.zero, percent),
+    };
+    // What compresses or repeats in part is random otherwise.
+    let is_mixed = compress > 0 || content.dedupe > 0;
+    if is_zero && content.pattern.is_empty() && !is_mixed {
         let place =
             settings.span(if content.zero { "zero_buffers" } else { "buffer_compress_percentage" }, span);
         options.content.set(ContentSource::Zero, place);
         options.freshness.set(Freshness::Never, place);
         return;
     }
-    if !content.pattern.is_empty() && content.compress == 0 {
+    if !content.pattern.is_empty() && (compress > 0 || !is_mixed) {
         let place = settings.span("buffer_pattern", span);
         match pattern(&content.pattern, surroundings.bytes) {
             Ok(bytes) => options.content.set(ContentSource::Pattern(bytes), place),
@@ -34,19 +41,10 @@ pub(super) fn set(
             }
         }
     }
-    if content.compress > 0 {
+    if compress > 0 {
         let place = settings.span("buffer_compress_percentage", span);
-        options.compressible.set(share(content.compress), place);
+        options.compressible.set(share(compress), place);
         options.compress_chunk.set(Bytes(content.chunk), settings.span("buffer_compress_chunk", place));
-        if !content.pattern.is_empty() {
-            let message = "the compressible share is zeroes, not the bytes of buffer_pattern";
-            faults.warn(
-                "fio.approximate",
-                settings.span("buffer_pattern", span),
-                message,
-                "it compresses alike",
-            );
-        }
     }
     if content.dedupe > 0 {
         options.dedupable.set(share(content.dedupe), settings.span("dedupe_percentage", span));
@@ -59,7 +57,7 @@ pub(super) fn set(
             options.repeats.set(RepeatKind::Last, place);
         }
     }
-    let refills = content.refill.unwrap_or(false) || content.compress > 0 || content.dedupe > 0;
+    let refills = content.refill.unwrap_or(false) || is_mixed;
     let (freshness, option) = match (refills, content.scramble) {
         (true, _) => (Freshness::Every, "refill_buffers"),
         (false, true) => (Freshness::Scrambled, "scramble_buffers"),

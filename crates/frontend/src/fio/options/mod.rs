@@ -16,7 +16,7 @@ mod verify;
 use super::faults::Faults;
 use super::grammar::{Line, shortened};
 use super::settings::Settings;
-use super::values::{Misread, Size, Triple, Unit, describe, items, number};
+use super::values::{Misread, Size, Triple, Unit, describe, items, number, zones};
 use fathom_model::nearest;
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -215,7 +215,12 @@ pub(crate) fn apply(
         Status::Built | Status::Accepted(_) => {
             settings.spans.insert(row.name, line.value_span);
             let mut misreads = Vec::new();
-            let result = read(row, value, settings, &mut misreads);
+            let result = match zones_of(row, text, &mut misreads) {
+                Some(zones) => zones.map(|zones| {
+                    settings.zones.insert(row.name, (zones, line.value_span));
+                }),
+                None => read(row, value, settings, &mut misreads),
+            };
             // What asks for nothing may be written in whatever way fio takes.
             let is_ignored = matches!(row.status, Status::Accepted(_)) && is_number_to_fio(row.value, text);
             let is_read = result.is_ok() || is_ignored;
@@ -247,6 +252,69 @@ pub(crate) fn apply(
     // A text that may be absent is, where there is nothing behind its sign.
     let is_absent = matches!(row.value, Value::OptionalText(_)) && text.is_empty();
     Some((row, line.value.clone().filter(|_| !is_absent)))
+}
+
+/// How many zones this value of an option counts, where the option may and the value does. Of a list fio keeps the last.
+fn zones_of(row: &OptionRow, text: &str, misreads: &mut Vec<Misread>) -> Option<Result<u64, Fault>> {
+    if !matches!(row.value, Value::Size(_)) && row.name != "zoneskip" {
+        return None;
+    }
+    let (items, _) = items(text);
+    let used = items.iter().rev().find(|item| !item.trim().is_empty())?;
+    let read = zones(used)?;
+    if let Ok(count) = read
+        && used.len() != text.len()
+    {
+        misreads.push(Misread {
+            piece: text.trim().to_owned(),
+            reads_as: format!("{count} zones"),
+            because: "commas, colons and minus signs separate values, and only the last counts",
+            instead: used.trim().to_owned(),
+        });
+    }
+    let name = row.name;
+    Some(read.map_err(|message| Fault {
+        message: format!("{name}: {message}"),
+        help: format!("write e.g. {name}=4z for four times zonesize"),
+    }))
+}
+
+/// Makes bytes of what was given in zones, when all of the job is known: how long a zone is may be said last. As with fio 3.33,
+/// one without `zonesize` has no bytes, and bytes that are given later do not replace zones.
+pub(crate) fn resolve_zones(settings: &mut Settings, faults: &mut Faults) {
+    let zone_bytes = settings.files.zone[0];
+    for (name, (count, span)) in std::mem::take(&mut settings.zones) {
+        let Some(row) = find(name) else { continue };
+        // A missing length is told where zones are asked for.
+        if zone_bytes == 0 && settings.files.zone_mode.as_deref().is_none_or(|mode| mode == "none") {
+            let message = format!("{name}={count}z is 0 bytes to fio: without zonesize a zone has none");
+            faults.warn(
+                "fio.misread",
+                span,
+                message,
+                "add zonemode=strided and zonesize=1m, or write a size",
+            );
+        }
+        let last = settings.span(name, span);
+        if last != span {
+            let message =
+                format!("{name} stays {count}z to fio 3.33, which keeps zones whatever comes after");
+            faults.warn("fio.misread", last, message, "keep one of them");
+        }
+        let bytes = count.checked_mul(zone_bytes).filter(|&bytes| match row.value {
+            Value::Bytes(_, max, _) => bytes <= max,
+            _ => i64::try_from(bytes).is_ok(),
+        });
+        match (row.value, bytes) {
+            (Value::Size(set), Some(bytes)) => set(settings, Size::Bytes(bytes)),
+            (Value::Bytes(_, _, set), Some(bytes)) => set(settings, bytes),
+            _ => {
+                let message =
+                    format!("{name}: {count} zones of {zone_bytes} bytes are more than a file can have");
+                faults.error("fio.bad-value", span, message, "use fewer or smaller zones");
+            }
+        }
+    }
 }
 
 /// Whether fio finds a number in this value, which it takes apart at commas, colons and dashes: one of the parts is enough
