@@ -71,6 +71,24 @@ fn a_test_has_the_tables_of_the_standard() {
 }
 
 #[test]
+fn a_step_of_each_part_is_there_with_every_option_resolved() {
+    let record = throughput(&LATE, &[500, 400, 300]);
+    let page = html(&record);
+    // Purge, fill and rounds, of both block sizes.
+    assert_eq!(page.matches("A step with every option resolved").count(), 6, "{page}");
+    assert!(page.contains("JSON has those of all steps (steps[].resolved)"), "{page}");
+    // What conditions comes first, and is not what was measured.
+    let wiki = markdown(&summary(&record));
+    let job = wiki.split("## Resolved job").nth(1).expect("it is there");
+    let job = job.split("## ").next().expect("it ends");
+    assert!(job.contains("\n```\n{\n"), "{job}");
+    let fence = job.split("```").nth(1).expect("a block");
+    let found: serde_json::Value = serde_json::from_str(fence).expect("it is whole");
+    assert_eq!(found, summary(&record).steps[2].resolved);
+    assert!(job.contains("of 30 steps"), "{job}");
+}
+
+#[test]
 fn how_a_test_ended_is_said() {
     let check = |first: &[u64], second: &[u64], ending: Ending, says: &str, kept: usize| {
         let record = throughput(first, second);
