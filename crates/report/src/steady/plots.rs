@@ -11,8 +11,8 @@ use fathom_units::Nanos;
 /// Cells with lines of their own in one drawing; of a matrix of 56 it is those with the mix that is tracked.
 const CELLS_MAX: usize = 8;
 
-/// The drawings of rounds.
-pub(super) fn of_rounds(found: &RoundsAnswer, matrices: &[Matrix]) -> Vec<Plot> {
+/// The drawings of rounds, with what was noted while they ran.
+pub(super) fn of_rounds(found: &RoundsAnswer, matrices: &[Matrix], noted: &[PlotMark]) -> Vec<Plot> {
     let mut plots: Vec<Plot> = [window(found), convergence(found)].into_iter().flatten().collect();
     let (axis, scale) = axis(found.rounds.figure);
     plots.extend(matrices.iter().map(|matrix| {
@@ -28,14 +28,15 @@ pub(super) fn of_rounds(found: &RoundsAnswer, matrices: &[Matrix]) -> Vec<Plot> 
         "",
         &found.minutes,
         &found.levels.iter().map(|one| one.until_s).collect::<Vec<_>>(),
+        noted,
     ));
     plots
 }
 
-/// The drawings of a sequence of loads.
-pub(super) fn of_sequence(found: &SequenceAnswer) -> Vec<Plot> {
+/// The drawings of a sequence of loads, with what was noted while they ran.
+pub(super) fn of_sequence(found: &SequenceAnswer, noted: &[PlotMark]) -> Vec<Plot> {
     let name = format!("{}: ", super::capital(&found.title));
-    over_time(&name, &found.minutes, &[])
+    over_time(&name, &found.minutes, &[], noted)
 }
 
 /// The axis of a figure, and what its values are multiplied with there.
@@ -213,7 +214,7 @@ const AROUND_CHANGE: usize = 60;
 const CHANGES_SHOWN: usize = 2;
 
 /// A long load over time, and over what it wrote; nothing for less than two samples. `levels` are where its rate changes.
-fn over_time(name: &str, minutes: &[Minute], levels: &[f64]) -> Vec<Plot> {
+fn over_time(name: &str, minutes: &[Minute], levels: &[f64], noted: &[PlotMark]) -> Vec<Plot> {
     if minutes.len() < 2 {
         return Vec::new();
     }
@@ -223,6 +224,9 @@ fn over_time(name: &str, minutes: &[Minute], levels: &[f64]) -> Vec<Plot> {
     let loads: Vec<usize> =
         (1..minutes.len()).filter(|&at| minutes[at].load != minutes[at - 1].load).collect();
     marks.extend(loads.iter().map(|&at| PlotMark::x("the load changes", minutes[at - 1].end_s, None)));
+    // Nothing is drawn behind the last sample.
+    let end_s = minutes.last().map_or(0.0, |last| last.end_s);
+    marks.extend(noted.iter().map(|mark| PlotMark { at: mark.at.min(end_s), ..mark.clone() }));
     let plot = |title: &str, x: PlotAxis, y: PlotAxis, lines: Vec<PlotLine>| Plot {
         title: format!("{name}{title}"),
         x,
@@ -263,8 +267,10 @@ fn over_time(name: &str, minutes: &[Minute], levels: &[f64]) -> Vec<Plot> {
     for (at, change) in loads.iter().enumerate().filter(|_| loads.len() <= CHANGES_SHOWN) {
         let around = change.saturating_sub(AROUND_CHANGE)..(change + AROUND_CHANGE).min(minutes.len());
         let title = format!("throughput from load {} to load {}", at + 1, at + 2);
+        let shown = minutes[around.start].end_s..=minutes[around.end - 1].end_s;
         let mut zoom = plot(&title, time(), bandwidth(), bytes(&minutes[around]));
         zoom.marks = vec![PlotMark::x("the load changes", minutes[change - 1].end_s, None)];
+        zoom.marks.extend(noted.iter().filter(|mark| shown.contains(&mark.at)).cloned());
         plots.push(zoom);
     }
     if minutes.last().is_some_and(|last| last.fills > 0.0) {

@@ -1,10 +1,12 @@
 //! The pages of a test of SNIA's PTS whose rounds are made up: steady late, and ended before the other half was.
 
-use crate::{html, markdown, steady_sentence, summary, text};
+use crate::section::sections;
+use crate::{Plot, html, markdown, steady_sentence, summary, text};
 use fathom_analysis::pts::{self, Ending, Place, resumable};
 use fathom_analysis::sample::{StreamShape, push, record};
 use fathom_schema::{
-    EngineKind, HostSample, OperationKind, Question, Record, SteadyQuestion, SteadyTest, Stop,
+    EngineKind, HostSample, Note, NoteKind, OperationKind, Question, Record, Severity, SteadyQuestion,
+    SteadyTest, Stop,
 };
 use fathom_units::Nanos;
 
@@ -104,19 +106,61 @@ fn how_a_test_ended_is_said() {
     check(&LATE, &[], Ending::Unfinished, "steady at round 10", 22);
 }
 
+/// A write saturation test of these rates, two steps a round.
+fn saturation(rates: &[u64]) -> Record {
+    let mut made = throughput(&[], &[]);
+    let Some(Question::Steady(question)) = &mut made.started.question else { unreachable!() };
+    (question.test, question.purge) = (SteadyTest::Wsat, false);
+    for (at, &rate) in rates.iter().enumerate() {
+        let index = u32::try_from(at).expect("few steps");
+        let rates = vec![(OperationKind::Write, rate)];
+        push(&mut made, &[StreamShape { rates, ..StreamShape::default() }], index);
+        let place = Place { part: 0, round: at / 2, cell: at % 2 };
+        made.steps[at].started.step.parameters = place.parameters("");
+    }
+    made
+}
+
+/// The drawings of a test by their titles.
+fn plots(record: &Record) -> Vec<Plot> {
+    sections(&summary(record)).into_iter().flat_map(|section| section.plots).collect()
+}
+
+#[test]
+fn what_was_noted_is_in_the_drawings_over_time() {
+    // Each step takes 10 s; the second begins 5 s after the first has ended.
+    let marked = |at_s: u64| {
+        let mut made = saturation(&[1000; 4]);
+        for (step, began_s) in made.steps.iter_mut().zip([0, 15, 25, 35]) {
+            step.started.wall_ms = made.started.wall_ms + began_s * 1000;
+        }
+        made.notes = vec![Note {
+            at: Nanos::secs(at_s),
+            kind: NoteKind::Mark,
+            severity: Severity::Info,
+            message: format!("mark at {at_s} s: rebuild started"),
+        }];
+        let all = plots(&made);
+        let of = |title: &str| {
+            let plot = all.iter().find(|plot| plot.title == title).expect(title);
+            let found = plot.marks.iter().find(|mark| mark.label == "rebuild started");
+            found.map(|mark| (mark.is_x, mark.at))
+        };
+        assert_eq!(of("IOPS over time"), of("Response time over time"));
+        assert_eq!(of("IOPS over what was written"), None, "that is no time");
+        of("IOPS over time")
+    };
+    assert_eq!(marked(0), Some((true, 0.0)));
+    assert_eq!(marked(4), Some((true, 4.0)));
+    assert_eq!(marked(12), Some((true, 10.0)), "between steps");
+    assert_eq!(marked(27), Some((true, 22.0)));
+    assert_eq!(marked(60), None, "after the end");
+}
+
 #[test]
 fn write_saturation_may_end_without_being_steady() {
     let check = |rates: &[u64], ending: Ending, says: &str| {
-        let mut made = throughput(&[], &[]);
-        let Some(Question::Steady(question)) = &mut made.started.question else { unreachable!() };
-        (question.test, question.purge) = (SteadyTest::Wsat, false);
-        for (at, &rate) in rates.iter().enumerate() {
-            let index = u32::try_from(at).expect("few steps");
-            let rates = vec![(OperationKind::Write, rate)];
-            push(&mut made, &[StreamShape { rates, ..StreamShape::default() }], index);
-            let place = Place { part: 0, round: at / 2, cell: at % 2 };
-            made.steps[at].started.step.parameters = place.parameters("");
-        }
+        let made = saturation(rates);
         let answer = pts::answer(&made).expect("it is a test");
         assert_eq!(answer.ending, ending, "{rates:?}");
         assert!(steady_sentence(&answer).contains(says), "{says}: {}", steady_sentence(&answer));
