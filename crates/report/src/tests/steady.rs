@@ -1,7 +1,7 @@
 //! The pages of a test of SNIA's PTS whose rounds are made up: steady late, and ended before the other half was.
 
 use crate::section::sections;
-use crate::{Plot, html, markdown, steady_sentence, summary, text};
+use crate::{Plot, Unit, html, markdown, steady_sentence, summary, text};
 use fathom_analysis::pts::{self, Ending, Place, resumable};
 use fathom_analysis::sample::{StreamShape, push, record};
 use fathom_schema::{
@@ -155,6 +155,46 @@ fn what_was_noted_is_in_the_drawings_over_time() {
     assert_eq!(marked(12), Some((true, 10.0)), "between steps");
     assert_eq!(marked(27), Some((true, 22.0)));
     assert_eq!(marked(60), None, "after the end");
+}
+
+#[test]
+fn saturation_is_drawn_over_gigabytes_and_on_axes_of_ratios() {
+    let all = plots(&saturation(&[20_000, 1000, 100, 0]));
+    let of = |title: &str| all.iter().find(|plot| plot.title == title).expect(title);
+    let written = of("IOPS over total gigabytes written");
+    // 20,000/s of 4 KiB for 10 s.
+    assert_eq!((written.x.label.contains("TGBW"), written.lines[0].x[0]), (true, 0.8192));
+    for title in ["IOPS over time", "IOPS over what was written", "IOPS over total gigabytes written"] {
+        let (even, ratios) = (of(title), of(&format!("{title}, logarithmic axis")));
+        assert_eq!((even.y.is_log, ratios.y.is_log, ratios.x.is_log), (false, true, false), "{title}");
+        assert_eq!((&ratios.x, &ratios.marks), (&even.x, &even.marks), "{title}");
+        let above: Vec<f64> = even.lines[0].y.iter().copied().filter(|iops| *iops > 0.0).collect();
+        assert_eq!((ratios.lines[0].y.clone(), above.len()), (above, ratios.lines[0].x.len()), "{title}");
+    }
+}
+
+#[test]
+fn iops_are_drawn_over_block_size_by_mix() {
+    let mut made = throughput(&[], &[]);
+    let Some(Question::Steady(question)) = &mut made.started.question else { unreachable!() };
+    (question.test, question.purge) = (SteadyTest::Iops, false);
+    let places = (0..2).flat_map(|round| (0..56).map(move |cell| Place { part: 1, round, cell }));
+    for (index, place) in (0_u32..).zip(std::iter::once(Place::default()).chain(places)) {
+        let rates = vec![(OperationKind::Write, 1000 + place.cell as u64)];
+        push(&mut made, &[StreamShape { rates, seconds: 1, ..StreamShape::default() }], index);
+        made.steps.last_mut().expect("it was pushed").started.step.parameters = place.parameters("");
+    }
+    let all = plots(&made);
+    let plot =
+        all.iter().find(|plot| plot.title.starts_with("IOPS by block size, a line")).expect("it is there");
+    assert_eq!((plot.x.is_log, plot.x.unit, plot.y.is_log), (true, Unit::Bytes, true));
+    let mixes: Vec<&str> = plot.lines.iter().map(|line| line.label.as_str()).collect();
+    assert!(mixes.len() == 7 && mixes.contains(&"65/35"), "{mixes:?}");
+    // Places in a drawing have five digits.
+    let sizes = [512.0, 4096.0, 8192.0, 16_384.0, 32_768.0, 65_536.0, 131_070.0, 1_048_600.0];
+    assert_eq!(plot.lines[0].x, sizes);
+    // Its sizes are of a matrix that has all of them for each mix.
+    assert!(plot.lines.iter().all(|line| line.x == sizes && line.y.len() == 8));
 }
 
 #[test]
