@@ -10,6 +10,7 @@ use crate::answer::{self, headline};
 use crate::charts::{CHARTS_VERSION, Charts, StepCharts, charts};
 use crate::compare::{self, Sides};
 use crate::plot::Plot;
+use crate::resolved;
 use crate::section::sections;
 use crate::summary::summary_of;
 use crate::table::visible;
@@ -62,7 +63,7 @@ pub fn html_of(record: &Record, progress: Progress) -> String {
         main #content {
             (validity(&summary))
             (parts::answer(&sections))
-            @if summary.shows_steps() { (steps(&summary, record, &drawn.charts)) }
+            @if summary.shows_steps() { (steps(&summary, record, &drawn.charts)) } @else { (job(&summary)) }
             (notes(&summary.notes))
             (environment(&summary))
             (repeat(&summary))
@@ -211,6 +212,21 @@ fn overview(summary: &Summary) -> Markup {
                 }
             }
             (table(&tables::overview(&summary.steps), "Steps and what they reached"))
+        }
+    }
+}
+
+/// The job of a run whose steps are not shown one by one.
+fn job(summary: &Summary) -> Markup {
+    html! {
+        @if !summary.steps.is_empty() {
+            section #job {
+                h2 { "Resolved job" }
+                p { "The first step of each part. " (resolved::elsewhere(summary)) }
+                @for step in resolved::of_each_part(summary) {
+                    (parts::resolved(step, "A step with every option resolved", Some(&step.name)))
+                }
+            }
         }
     }
 }

@@ -20,6 +20,7 @@ mod markdown;
 pub mod objective;
 mod on_targets;
 mod plot;
+mod resolved;
 mod rows;
 mod scan;
 mod section;

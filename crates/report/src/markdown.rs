@@ -4,6 +4,7 @@
 use crate::answer::{self, headline, step_line, what};
 use crate::compare::{self, Sides};
 use crate::html::mapped;
+use crate::resolved;
 use crate::section::{Section, sections};
 use crate::table::visible;
 use crate::tables::{self, STREAMS_SHOWN, Table, seconds};
@@ -24,6 +25,7 @@ pub fn markdown(summary: &Summary) -> String {
     if summary.shows_steps() {
         page.steps(&summary.steps);
     }
+    page.job(summary);
     if !summary.notes.is_empty() {
         page.line("## Notes");
         page.list(summary.notes.iter().map(|note| match note.severity.as_str() {
@@ -138,6 +140,21 @@ impl Page {
         answer::beside_operations(shown).iter().for_each(|line| self.line(&text(line)));
         self.table(&tables::errors(&parts));
         self.table(&tables::devices(&step.devices));
+    }
+
+    /// The first step that measured something, as it ran.
+    fn job(&mut self, summary: &Summary) {
+        let Some(step) = resolved::first(summary) else { return };
+        self.line("## Resolved job");
+        if summary.steps.len() > 1 {
+            let elsewhere = resolved::elsewhere(summary);
+            self.line(&text(&format!("Of {}, one of {} steps. {elsewhere}", step.name, summary.steps.len())));
+        }
+        let (resolved, is_cut) = resolved::text(step);
+        self.fenced(&resolved);
+        if is_cut {
+            self.line(resolved::CUT);
+        }
     }
 
     fn table(&mut self, table: &Table) {

@@ -100,7 +100,7 @@ impl Matrix {
 /// What the steps come to together, part by part.
 pub(crate) fn sections(summary: &Summary) -> Vec<Section> {
     let mut sections = match &summary.together {
-        Some(Together::Steady(answer)) => crate::steady::sections(answer),
+        Some(Together::Steady(answer)) => crate::steady::sections(summary, answer),
         Some(Together::Scan(scan)) => crate::scan::sections(scan),
         Some(Together::Curve(curve)) => crate::curve::sections(curve),
         Some(Together::Objective(found)) => crate::objective::sections(found),

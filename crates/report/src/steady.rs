@@ -1,13 +1,16 @@
 //! A test of SNIA's PTS for people: its sentence, and its tables as the standard has them. Owns which figures are shown in
 //! which table; the figures are `fathom_analysis::pts`'s.
 
+mod noted;
 mod plots;
 mod setup;
 mod spread;
 
+use crate::plot::PlotMark;
 use crate::section::{Matrix, Section};
 use crate::table::{left, right, spare};
 use crate::tables::{Table, seconds};
+use crate::view::Summary;
 use fathom_analysis::pts::{
     AfterIdle, Answer, Cell, Distribution, Ending, FIVE_NINES_FROM, Figure, Idle, IdleRecovery, Level,
     Measure, Minute, PartAnswer, RoundsAnswer, SequenceAnswer, deviations, idle_recovery, purge_words,
@@ -201,7 +204,7 @@ fn tracked_name(found: &RoundsAnswer) -> String {
 }
 
 /// The drawings and tables of a test, part by part.
-pub(crate) fn sections(answer: &Answer) -> Vec<Section> {
+pub(crate) fn sections(summary: &Summary, answer: &Answer) -> Vec<Section> {
     let head = ("Head of the report".to_owned(), setup::fields(answer));
     let mut all =
         vec![Section { title: "Test and set-up".to_owned(), tables: vec![head], ..Section::default() }];
@@ -232,15 +235,19 @@ pub(crate) fn sections(answer: &Answer) -> Vec<Section> {
     }));
     all.push(Section { title: "Conditioning".to_owned(), lines, ..Section::default() });
     let mut sequences: Vec<&SequenceAnswer> = Vec::new();
-    for part in &answer.parts {
+    let mut noted: Vec<Vec<PlotMark>> = Vec::new();
+    for (at, part) in answer.parts.iter().enumerate() {
         match part {
             PartAnswer::Conditioning(_) => {}
-            PartAnswer::Rounds(found) => all.push(rounds(found)),
-            PartAnswer::Sequence(found) => sequences.push(found),
+            PartAnswer::Rounds(found) => all.push(rounds(found, &noted::of_part(summary, at))),
+            PartAnswer::Sequence(found) => {
+                sequences.push(found);
+                noted.push(noted::of_part(summary, at));
+            }
         }
     }
     if !sequences.is_empty() {
-        let mut loads = sequence(&sequences);
+        let mut loads = sequence(&sequences, &noted);
         if let Some(found) = idle_recovery(answer) {
             loads.plots.splice(0..0, plots::of_idle(&found, &sequences));
             loads.tables.insert(0, ("Bursts after idle times".to_owned(), bursts(&found)));
@@ -250,7 +257,7 @@ pub(crate) fn sections(answer: &Answer) -> Vec<Section> {
     all
 }
 
-fn rounds(found: &RoundsAnswer) -> Section {
+fn rounds(found: &RoundsAnswer, noted: &[PlotMark]) -> Section {
     let what = tracked_name(found);
     let mut tables = vec![
         (format!("Steady state: {what}"), determination(found)),
@@ -327,7 +334,7 @@ fn rounds(found: &RoundsAnswer) -> Section {
         }
     }
     tables.retain(|(_, table)| !table.rows.is_empty());
-    let plots = plots::of_rounds(found, &matrices);
+    let plots = plots::of_rounds(found, &matrices, noted);
     Section { title: capital(&found.title), lines, plots, tables, matrices, ..Section::default() }
 }
 
@@ -446,8 +453,8 @@ fn bursts(IdleRecovery { baseline_iops, after }: &IdleRecovery) -> Table {
     Table { columns, rows: after.iter().map(row).collect(), remark: None }
 }
 
-/// The loads of sequences; a load that comes many times is one row.
-fn sequence(found: &[&SequenceAnswer]) -> Section {
+/// The loads of sequences, with what was noted while each ran; a load that comes many times is one row.
+fn sequence(found: &[&SequenceAnswer], noted: &[Vec<PlotMark>]) -> Section {
     let columns = [
         left("load"),
         right("times"),
@@ -484,7 +491,7 @@ fn sequence(found: &[&SequenceAnswer]) -> Section {
     );
     let named: Vec<&Distribution> = found.iter().flat_map(|part| &part.distributions).collect();
     let mut plots = spread::plots(&named);
-    plots.extend(found.iter().flat_map(|part| plots::of_sequence(part)));
+    plots.extend(found.iter().zip(noted).flat_map(|(part, noted)| plots::of_sequence(part, noted)));
     tables.splice(1..1, spread::tables(&named));
     Section { title: "Loads".to_owned(), lines, plots, tables, ..Section::default() }
 }

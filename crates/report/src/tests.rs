@@ -168,6 +168,23 @@ fn thresholds_are_in_every_form_of_a_report() {
 }
 
 #[test]
+fn a_resolved_job_stays_in_its_block_and_has_an_end() {
+    let job = |record: &Record| {
+        let page = markdown(&summary(record));
+        let (_, job) = page.split_once("## Resolved job\n\n").expect("it is there");
+        job.split("\n\n## ").next().expect("it ends").to_owned()
+    };
+    let mut record = simple();
+    record.steps[0].started.step.streams[0].name = "a ```` b".to_owned();
+    let found = job(&record);
+    assert!(found.starts_with("`````\n{") && found.ends_with("}\n`````"), "{found}");
+    record.steps[0].started.step.streams[0].name = "x".repeat(70_000);
+    let found = job(&record);
+    assert!(found.ends_with("\n```\n\ncut here; JSON has the rest"), "{}", &found[found.len() - 80..]);
+    assert!(found.len() < 66_000);
+}
+
+#[test]
 fn percentiles_need_enough_operations() {
     for (per_second, expect) in [
         (1_u64, vec![true, true, false, false, false, false]),

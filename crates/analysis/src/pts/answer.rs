@@ -128,6 +128,8 @@ pub struct Minute {
     pub max_s: f64,
     /// User capacities written since the part began.
     pub fills: f64,
+    /// Bytes written since the part began.
+    pub written: Bytes,
     /// Which load it is of: the index of the first cell that is the same but for its time.
     pub load: usize,
 }
@@ -635,6 +637,7 @@ fn minutes(cells: &[Cell], steps: &[(Place, &StepRecord)], question: &SteadyQues
                 five_nines_s: five_nines_s(&bin.response),
                 max_s: bin.response.moments.max_ns as f64 / 1e9,
                 fills: if capacity > 0.0 { written as f64 / capacity } else { 0.0 },
+                written: Bytes(written),
                 load: load_of(place).unwrap_or(0),
             });
         }
@@ -745,6 +748,7 @@ mod tests {
             five_nines_s: None,
             max_s: 0.0,
             fills: f64::from(at + 1) / 100.0,
+            written: Bytes(0),
             load: 0,
         };
         let minutes: Vec<Minute> = (0..120).map(minute).collect();

@@ -3,6 +3,7 @@
 
 use crate::answer::{beside_operations, step_line, what};
 use crate::charts::{Series, StepCharts, over_time};
+use crate::resolved;
 use crate::section::{Matrix, Section};
 use crate::table::visible;
 use crate::tables::{self, STREAMS_SHOWN, Table, percentile, seconds, time};
@@ -13,8 +14,6 @@ use maud::{Markup, html};
 
 /// Rows of the table behind a step's charts at most: what someone reads, or has read to them.
 const ROWS_MAX: usize = 60;
-/// Characters shown of a resolved step; one of thousands of workers is read as JSON.
-const RESOLVED_MAX: usize = 64 * 1024;
 
 /// The parts of an answer: drawings first, each with its figures in the tables after it.
 pub(super) fn answer(sections: &[Section]) -> Markup {
@@ -121,7 +120,7 @@ pub(super) fn step(
         (table(&tables::devices(&step.devices), "Block devices"))
         (table(&tables::timeline(&charts.marks), "On the time line"))
         @if has_intervals { (time_table(record, charts)) }
-        (resolved(step))
+        (resolved(step, "The step with every option resolved", None))
         @if !step.environment_changes.is_empty() {
             details {
                 summary { "What of the environment was different at the end" }
@@ -264,15 +263,14 @@ fn time_rows(series: &Series) -> Vec<[String; 10]> {
         .collect()
 }
 
-/// The step with every option resolved.
-fn resolved(step: &StepSummary) -> Markup {
-    let text = serde_json::to_string_pretty(&step.resolved).expect("a step has only string keys");
-    let end = text.char_indices().nth(RESOLVED_MAX).map_or(text.len(), |(at, _)| at);
+/// A step with every option resolved; `name` tells it from others.
+pub(super) fn resolved(step: &StepSummary, title: &str, name: Option<&str>) -> Markup {
+    let (text, is_cut) = resolved::text(step);
     html! {
         details {
-            summary { "The step with every option resolved" }
-            pre tabindex="0" { code { (super::lines_visible(&text[..end])) } }
-            @if end < text.len() { p.remark { "cut here; JSON has the rest" } }
+            summary { (title) @if let Some(name) = name { ": " bdi { (visible(name)) } } }
+            pre tabindex="0" { code { (super::lines_visible(&text)) } }
+            @if is_cut { p.remark { (resolved::CUT) } }
         }
     }
 }

@@ -4,15 +4,17 @@
 use super::tracked_name;
 use crate::plot::{Plot, PlotAxis, PlotBand, PlotLine, PlotMark, Shape, Unit, ns};
 use crate::section::Matrix;
-use fathom_analysis::pts::{Cell, Figure, IdleRecovery, Measure, Minute, RoundsAnswer, SequenceAnswer};
+use fathom_analysis::pts::{
+    Blocks, Cell, Figure, IdleRecovery, Measure, Minute, RoundsAnswer, SequenceAnswer,
+};
 use fathom_analysis::steady::RANGE_MAX;
 use fathom_units::Nanos;
 
 /// Cells with lines of their own in one drawing; of a matrix of 56 it is those with the mix that is tracked.
 const CELLS_MAX: usize = 8;
 
-/// The drawings of rounds.
-pub(super) fn of_rounds(found: &RoundsAnswer, matrices: &[Matrix]) -> Vec<Plot> {
+/// The drawings of rounds, with what was noted while they ran.
+pub(super) fn of_rounds(found: &RoundsAnswer, matrices: &[Matrix], noted: &[PlotMark]) -> Vec<Plot> {
     let mut plots: Vec<Plot> = [window(found), convergence(found)].into_iter().flatten().collect();
     let (axis, scale) = axis(found.rounds.figure);
     plots.extend(matrices.iter().map(|matrix| {
@@ -23,19 +25,91 @@ pub(super) fn of_rounds(found: &RoundsAnswer, matrices: &[Matrix]) -> Vec<Plot> 
         };
         matrix.bars(PlotAxis { is_log: false, ..axis }, scale)
     }));
+    plots.extend(by_size(found));
     plots.extend(demand(found));
     plots.extend(over_time(
         "",
         &found.minutes,
         &found.levels.iter().map(|one| one.until_s).collect::<Vec<_>>(),
+        noted,
     ));
+    plots.extend(over_written(&found.minutes));
+    // Of a device that falls from its fresh rate to a hundredth, an even axis shows the first minutes alone.
+    let on_ratios: Vec<Plot> =
+        plots.iter().filter(|plot| plot.title.starts_with(OVER)).map(logarithmic).collect();
+    plots.extend(on_ratios);
     plots
 }
 
-/// The drawings of a sequence of loads.
-pub(super) fn of_sequence(found: &SequenceAnswer) -> Vec<Plot> {
+/// How the titles of drawings of IOPS over time, and over what was written, begin.
+const OVER: &str = "IOPS over ";
+
+/// The same with equal distances for equal ratios from bottom to top; what is 0 has no place there.
+fn logarithmic(plot: &Plot) -> Plot {
+    let line = |line: &PlotLine| {
+        let points: Vec<(f64, f64)> =
+            line.x.iter().copied().zip(line.y.iter().copied()).filter(|(_, y)| *y > 0.0).collect();
+        PlotLine::new(line.label.clone(), line.shape, &points)
+    };
+    Plot {
+        title: format!("{}, logarithmic axis", plot.title),
+        y: PlotAxis { is_log: true, ..plot.y.clone() },
+        lines: plot.lines.iter().map(line).collect(),
+        ..plot.clone()
+    }
+}
+
+/// IOPS over the total of gigabytes written (TGBW), as the standard has it beside the capacities written.
+fn over_written(minutes: &[Minute]) -> Option<Plot> {
+    let points: Vec<(f64, f64)> = minutes.iter().map(|one| (one.written.0 as f64 / 1e9, one.iops)).collect();
+    let is_written = points.len() > 1 && points.last().is_some_and(|(gigabytes, _)| *gigabytes > 0.0);
+    is_written.then(|| Plot {
+        title: format!("{OVER}total gigabytes written"),
+        x: PlotAxis::linear("total gigabytes written (TGBW), GB", Unit::Plain),
+        y: PlotAxis::linear("IOPS", Unit::Rate),
+        lines: vec![PlotLine::new("IOPS", Shape::Line, &points)],
+        marks: Vec::new(),
+        bands: Vec::new(),
+    })
+}
+
+/// The 2-D plot of the standard: IOPS over block size, a line per mix of reads and writes.
+fn by_size(found: &RoundsAnswer) -> Option<Plot> {
+    let RoundsAnswer { rounds, means, .. } = found;
+    if rounds.figure != Figure::Iops || rounds.cells.iter().any(is_demand) {
+        return None;
+    }
+    let mut mixes: Vec<&'static str> = Vec::new();
+    let cells = || rounds.cells.iter().zip(means).filter(|(cell, _)| !cell.row.is_empty());
+    for (cell, _) in cells() {
+        if !mixes.contains(&cell.column) {
+            mixes.push(cell.column);
+        }
+    }
+    let point = |(cell, mean): (&Cell, &Measure)| match cell.blocks {
+        Blocks::Of(bytes) if mean.iops > 0.0 => Some((f64::from(bytes), mean.iops)),
+        Blocks::Of(_) | Blocks::Composite => None,
+    };
+    let line = |mix: &&'static str| {
+        let points: Vec<(f64, f64)> =
+            cells().filter(|(cell, _)| cell.column == *mix).filter_map(point).collect();
+        PlotLine::new(*mix, Shape::Joined, &points)
+    };
+    let lines: Vec<PlotLine> = mixes.iter().take(CELLS_MAX).map(line).collect();
+    lines.iter().any(|line| line.x.len() > 1).then(|| Plot {
+        title: "IOPS by block size, a line per mix of reads and writes".to_owned(),
+        x: PlotAxis::log("block size", Unit::Bytes),
+        y: PlotAxis::log("IOPS", Unit::Rate),
+        lines,
+        marks: Vec::new(),
+        bands: Vec::new(),
+    })
+}
+
+/// The drawings of a sequence of loads, with what was noted while they ran.
+pub(super) fn of_sequence(found: &SequenceAnswer, noted: &[PlotMark]) -> Vec<Plot> {
     let name = format!("{}: ", super::capital(&found.title));
-    over_time(&name, &found.minutes, &[])
+    over_time(&name, &found.minutes, &[], noted)
 }
 
 /// The axis of a figure, and what its values are multiplied with there.
@@ -213,7 +287,7 @@ const AROUND_CHANGE: usize = 60;
 const CHANGES_SHOWN: usize = 2;
 
 /// A long load over time, and over what it wrote; nothing for less than two samples. `levels` are where its rate changes.
-fn over_time(name: &str, minutes: &[Minute], levels: &[f64]) -> Vec<Plot> {
+fn over_time(name: &str, minutes: &[Minute], levels: &[f64], noted: &[PlotMark]) -> Vec<Plot> {
     if minutes.len() < 2 {
         return Vec::new();
     }
@@ -223,6 +297,9 @@ fn over_time(name: &str, minutes: &[Minute], levels: &[f64]) -> Vec<Plot> {
     let loads: Vec<usize> =
         (1..minutes.len()).filter(|&at| minutes[at].load != minutes[at - 1].load).collect();
     marks.extend(loads.iter().map(|&at| PlotMark::x("the load changes", minutes[at - 1].end_s, None)));
+    // Nothing is drawn behind the last sample.
+    let end_s = minutes.last().map_or(0.0, |last| last.end_s);
+    marks.extend(noted.iter().map(|mark| PlotMark { at: mark.at.min(end_s), ..mark.clone() }));
     let plot = |title: &str, x: PlotAxis, y: PlotAxis, lines: Vec<PlotLine>| Plot {
         title: format!("{name}{title}"),
         x,
@@ -263,8 +340,10 @@ fn over_time(name: &str, minutes: &[Minute], levels: &[f64]) -> Vec<Plot> {
     for (at, change) in loads.iter().enumerate().filter(|_| loads.len() <= CHANGES_SHOWN) {
         let around = change.saturating_sub(AROUND_CHANGE)..(change + AROUND_CHANGE).min(minutes.len());
         let title = format!("throughput from load {} to load {}", at + 1, at + 2);
+        let shown = minutes[around.start].end_s..=minutes[around.end - 1].end_s;
         let mut zoom = plot(&title, time(), bandwidth(), bytes(&minutes[around]));
         zoom.marks = vec![PlotMark::x("the load changes", minutes[change - 1].end_s, None)];
+        zoom.marks.extend(noted.iter().filter(|mark| shown.contains(&mark.at)).cloned());
         plots.push(zoom);
     }
     if minutes.last().is_some_and(|last| last.fills > 0.0) {

@@ -1,10 +1,12 @@
 //! The pages of a test of SNIA's PTS whose rounds are made up: steady late, and ended before the other half was.
 
-use crate::{html, markdown, steady_sentence, summary, text};
+use crate::section::sections;
+use crate::{Plot, Unit, html, markdown, steady_sentence, summary, text};
 use fathom_analysis::pts::{self, Ending, Place, resumable};
 use fathom_analysis::sample::{StreamShape, push, record};
 use fathom_schema::{
-    EngineKind, HostSample, OperationKind, Question, Record, SteadyQuestion, SteadyTest, Stop,
+    EngineKind, HostSample, Note, NoteKind, OperationKind, Question, Record, Severity, SteadyQuestion,
+    SteadyTest, Stop,
 };
 use fathom_units::Nanos;
 
@@ -71,6 +73,24 @@ fn a_test_has_the_tables_of_the_standard() {
 }
 
 #[test]
+fn a_step_of_each_part_is_there_with_every_option_resolved() {
+    let record = throughput(&LATE, &[500, 400, 300]);
+    let page = html(&record);
+    // Purge, fill and rounds, of both block sizes.
+    assert_eq!(page.matches("A step with every option resolved").count(), 6, "{page}");
+    assert!(page.contains("JSON has those of all steps (steps[].resolved)"), "{page}");
+    // What conditions comes first, and is not what was measured.
+    let wiki = markdown(&summary(&record));
+    let job = wiki.split("## Resolved job").nth(1).expect("it is there");
+    let job = job.split("## ").next().expect("it ends");
+    assert!(job.contains("\n```\n{\n"), "{job}");
+    let fence = job.split("```").nth(1).expect("a block");
+    let found: serde_json::Value = serde_json::from_str(fence).expect("it is whole");
+    assert_eq!(found, summary(&record).steps[2].resolved);
+    assert!(job.contains("of 30 steps"), "{job}");
+}
+
+#[test]
 fn how_a_test_ended_is_said() {
     let check = |first: &[u64], second: &[u64], ending: Ending, says: &str, kept: usize| {
         let record = throughput(first, second);
@@ -86,19 +106,101 @@ fn how_a_test_ended_is_said() {
     check(&LATE, &[], Ending::Unfinished, "steady at round 10", 22);
 }
 
+/// A write saturation test of these rates, two steps a round.
+fn saturation(rates: &[u64]) -> Record {
+    let mut made = throughput(&[], &[]);
+    let Some(Question::Steady(question)) = &mut made.started.question else { unreachable!() };
+    (question.test, question.purge) = (SteadyTest::Wsat, false);
+    for (at, &rate) in rates.iter().enumerate() {
+        let index = u32::try_from(at).expect("few steps");
+        let rates = vec![(OperationKind::Write, rate)];
+        push(&mut made, &[StreamShape { rates, ..StreamShape::default() }], index);
+        let place = Place { part: 0, round: at / 2, cell: at % 2 };
+        made.steps[at].started.step.parameters = place.parameters("");
+    }
+    made
+}
+
+/// The drawings of a test by their titles.
+fn plots(record: &Record) -> Vec<Plot> {
+    sections(&summary(record)).into_iter().flat_map(|section| section.plots).collect()
+}
+
+#[test]
+fn what_was_noted_is_in_the_drawings_over_time() {
+    // Each step takes 10 s; the second begins 5 s after the first has ended.
+    let marked = |at_s: u64| {
+        let mut made = saturation(&[1000; 4]);
+        for (step, began_s) in made.steps.iter_mut().zip([0, 15, 25, 35]) {
+            step.started.wall_ms = made.started.wall_ms + began_s * 1000;
+        }
+        made.notes = vec![Note {
+            at: Nanos::secs(at_s),
+            kind: NoteKind::Mark,
+            severity: Severity::Info,
+            message: format!("mark at {at_s} s: rebuild started"),
+        }];
+        let all = plots(&made);
+        let of = |title: &str| {
+            let plot = all.iter().find(|plot| plot.title == title).expect(title);
+            let found = plot.marks.iter().find(|mark| mark.label == "rebuild started");
+            found.map(|mark| (mark.is_x, mark.at))
+        };
+        assert_eq!(of("IOPS over time"), of("Response time over time"));
+        assert_eq!(of("IOPS over what was written"), None, "that is no time");
+        of("IOPS over time")
+    };
+    assert_eq!(marked(0), Some((true, 0.0)));
+    assert_eq!(marked(4), Some((true, 4.0)));
+    assert_eq!(marked(12), Some((true, 10.0)), "between steps");
+    assert_eq!(marked(27), Some((true, 22.0)));
+    assert_eq!(marked(60), None, "after the end");
+}
+
+#[test]
+fn saturation_is_drawn_over_gigabytes_and_on_axes_of_ratios() {
+    let all = plots(&saturation(&[20_000, 1000, 100, 0]));
+    let of = |title: &str| all.iter().find(|plot| plot.title == title).expect(title);
+    let written = of("IOPS over total gigabytes written");
+    // 20,000/s of 4 KiB for 10 s.
+    assert_eq!((written.x.label.contains("TGBW"), written.lines[0].x[0]), (true, 0.8192));
+    for title in ["IOPS over time", "IOPS over what was written", "IOPS over total gigabytes written"] {
+        let (even, ratios) = (of(title), of(&format!("{title}, logarithmic axis")));
+        assert_eq!((even.y.is_log, ratios.y.is_log, ratios.x.is_log), (false, true, false), "{title}");
+        assert_eq!((&ratios.x, &ratios.marks), (&even.x, &even.marks), "{title}");
+        let above: Vec<f64> = even.lines[0].y.iter().copied().filter(|iops| *iops > 0.0).collect();
+        assert_eq!((ratios.lines[0].y.clone(), above.len()), (above, ratios.lines[0].x.len()), "{title}");
+    }
+}
+
+#[test]
+fn iops_are_drawn_over_block_size_by_mix() {
+    let mut made = throughput(&[], &[]);
+    let Some(Question::Steady(question)) = &mut made.started.question else { unreachable!() };
+    (question.test, question.purge) = (SteadyTest::Iops, false);
+    let places = (0..2).flat_map(|round| (0..56).map(move |cell| Place { part: 1, round, cell }));
+    for (index, place) in (0_u32..).zip(std::iter::once(Place::default()).chain(places)) {
+        let rates = vec![(OperationKind::Write, 1000 + place.cell as u64)];
+        push(&mut made, &[StreamShape { rates, seconds: 1, ..StreamShape::default() }], index);
+        made.steps.last_mut().expect("it was pushed").started.step.parameters = place.parameters("");
+    }
+    let all = plots(&made);
+    let plot =
+        all.iter().find(|plot| plot.title.starts_with("IOPS by block size, a line")).expect("it is there");
+    assert_eq!((plot.x.is_log, plot.x.unit, plot.y.is_log), (true, Unit::Bytes, true));
+    let mixes: Vec<&str> = plot.lines.iter().map(|line| line.label.as_str()).collect();
+    assert!(mixes.len() == 7 && mixes.contains(&"65/35"), "{mixes:?}");
+    // Places in a drawing have five digits.
+    let sizes = [512.0, 4096.0, 8192.0, 16_384.0, 32_768.0, 65_536.0, 131_070.0, 1_048_600.0];
+    assert_eq!(plot.lines[0].x, sizes);
+    // Its sizes are of a matrix that has all of them for each mix.
+    assert!(plot.lines.iter().all(|line| line.x == sizes && line.y.len() == 8));
+}
+
 #[test]
 fn write_saturation_may_end_without_being_steady() {
     let check = |rates: &[u64], ending: Ending, says: &str| {
-        let mut made = throughput(&[], &[]);
-        let Some(Question::Steady(question)) = &mut made.started.question else { unreachable!() };
-        (question.test, question.purge) = (SteadyTest::Wsat, false);
-        for (at, &rate) in rates.iter().enumerate() {
-            let index = u32::try_from(at).expect("few steps");
-            let rates = vec![(OperationKind::Write, rate)];
-            push(&mut made, &[StreamShape { rates, ..StreamShape::default() }], index);
-            let place = Place { part: 0, round: at / 2, cell: at % 2 };
-            made.steps[at].started.step.parameters = place.parameters("");
-        }
+        let made = saturation(rates);
         let answer = pts::answer(&made).expect("it is a test");
         assert_eq!(answer.ending, ending, "{rates:?}");
         assert!(steady_sentence(&answer).contains(says), "{says}: {}", steady_sentence(&answer));
