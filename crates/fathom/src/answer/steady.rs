@@ -200,7 +200,7 @@ fn histogram(Distribution { cell: load, response, five_nines_s }: &Distribution)
 }
 
 fn sample(minute: &Minute) -> Value {
-    let Minute { end_s, iops, bytes_per_s, mean_s, five_nines_s, max_s, fills, load } = minute;
+    let Minute { end_s, iops, bytes_per_s, mean_s, five_nines_s, max_s, fills, written, load } = minute;
     json!({
         "end_s": end_s,
         "iops": iops,
@@ -209,6 +209,7 @@ fn sample(minute: &Minute) -> Value {
         "p99_999_s": five_nines_s,
         "max_s": max_s,
         "fills": fills,
+        "written_bytes": written.0,
         "cell": load,
     })
 }
