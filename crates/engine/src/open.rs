@@ -13,6 +13,9 @@ use fathom_units::Nanos;
 /// Waits shorter than this are spent polling: timers fire some tens of microseconds late.
 const POLL_BELOW: Nanos = Nanos::micros(60);
 
+/// Who is on time issues what came due within this: where that is when the end is seen, it comes to it no more.
+const PUNCTUAL: Nanos = Nanos::millis(1);
+
 impl<E: Engine, C: Clock> Worker<'_, E, C> {
     /// `PAUSES`: the worker thinks in between.
     pub(crate) fn sync_open<const PAUSES: bool>(
@@ -183,6 +186,16 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             schedule.put_off(resumed.since(end));
         }
         resumed
+    }
+
+    /// The load is stopped, which is seen at `now`. A worker that was late counts what it was late for: it is left waiting, and
+    /// not gone without a word.
+    pub(crate) fn end_early(&mut self, now: Nanos) {
+        if !matches!(self.state, State::Drain | State::Verify) {
+            self.come_due(Nanos(now.0.saturating_sub(PUNCTUAL.0)));
+        }
+        self.measure_ramp();
+        self.state = State::Drain;
     }
 
     /// Notes how many arrivals wait, when all that could be issued have been.

@@ -45,8 +45,6 @@ const CHANCE_DEVIATIONS: f64 = 3.0;
 const SURPLUS_PART: u64 = 500;
 /// Fewer than these are no part of a rate that shows: of a few operations the number itself is random by more.
 const SURPLUS_MIN: u64 = 10;
-/// Who is on time issues what came due within this: where that is when the end is seen, it comes to it no more.
-const PUNCTUAL: Nanos = Nanos::millis(1);
 
 /// An operation in flight.
 #[derive(Debug, Clone, Copy)]
@@ -589,12 +587,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             self.next_event = self.event_after(at);
         }
         if self.stop.load(Ordering::Relaxed) {
-            if !matches!(self.state, State::Drain | State::Verify) {
-                // A worker that was late counts what it was late for: it is left waiting, and not gone without a word.
-                self.come_due(Nanos(now.0.saturating_sub(PUNCTUAL.0)));
-            }
-            self.measure_ramp();
-            self.state = State::Drain;
+            self.end_early(now);
         }
     }
 
