@@ -86,8 +86,9 @@ fn by_size(found: &RoundsAnswer) -> Option<Plot> {
             mixes.push(cell.column);
         }
     }
+    // Decades of KiB are round numbers, those of bytes are none in the units of the axis.
     let point = |(cell, mean): (&Cell, &Measure)| match cell.blocks {
-        Blocks::Of(bytes) if mean.iops > 0.0 => Some((f64::from(bytes), mean.iops)),
+        Blocks::Of(bytes) if mean.iops > 0.0 => Some((f64::from(bytes) / 1024.0, mean.iops)),
         Blocks::Of(_) | Blocks::Composite => None,
     };
     let line = |mix: &&'static str| {
@@ -98,7 +99,7 @@ fn by_size(found: &RoundsAnswer) -> Option<Plot> {
     let lines: Vec<PlotLine> = mixes.iter().take(CELLS_MAX).map(line).collect();
     lines.iter().any(|line| line.x.len() > 1).then(|| Plot {
         title: "IOPS by block size, a line per mix of reads and writes".to_owned(),
-        x: PlotAxis::log("block size", Unit::Bytes),
+        x: PlotAxis::log("block size, KiB", Unit::Plain),
         y: PlotAxis::log("IOPS", Unit::Rate),
         lines,
         marks: Vec::new(),
