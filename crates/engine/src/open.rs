@@ -193,6 +193,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     pub(crate) fn end_early(&mut self, now: Nanos) {
         if !matches!(self.state, State::Drain | State::Verify) {
             self.come_due(Nanos(now.0.saturating_sub(PUNCTUAL.0)));
+            self.note_waiting();
         }
         self.measure_ramp();
         self.state = State::Drain;

@@ -314,7 +314,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
 
     /// Reads back all that was not yet, from the medium, apart from what is measured.
     fn verify_phase(&mut self, measured_until: Nanos, is_last: bool) -> Result<Nanos, EngineError> {
-        self.sync_all_targets(false);
+        self.sync_all_targets(self.stream.workload.sync.fsync_at_end);
         // Where the cache cannot be dropped, what it holds is checked, as with fio.
         self.verifier.iter().flat_map(|verifier| &verifier.cached).for_each(Pages::drop_clean);
         let start = self.clock.now();

@@ -115,6 +115,13 @@ impl Syncs {
 }
 
 impl<E: Engine, C: Clock> Worker<'_, E, C> {
+    /// Syncs all targets when the load is over. With fio that is a part of the load where there were writes, and comes before they
+    /// are read back.
+    pub(crate) fn sync_at_end(&mut self, is_read_back: bool) {
+        let writes = self.stream.workload.cases.iter().any(|case| case.kind == OperationKind::Write);
+        self.sync_all_targets(writes && !is_read_back);
+    }
+
     /// Syncs all targets, one after the other; an error counts as one of the load. `is_of_load`: whoever wants to know what is
     /// issued hears of it.
     pub(crate) fn sync_all_targets(&mut self, is_of_load: bool) {

@@ -656,7 +656,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         });
         let left = self.schedule.as_ref().map_or_else(LeftWaiting::default, |schedule| schedule.left_at(end));
         if self.stream.workload.sync.fsync_at_end && failure.is_none() {
-            self.sync_all_targets(true);
+            self.sync_at_end(verified.is_some());
         }
         if let Some(flow) = &mut self.flow {
             flow.leave();

@@ -316,8 +316,8 @@ pub(crate) struct BoundArgs {
     /// when one is not kept
     #[arg(long, value_name = "BOUND", help_heading = "Options")]
     threshold: Vec<fathom_schema::Threshold>,
-    /// Condition that ends the run, e.g. 'read.p99>10ms for 5s' or 'errors>0'; may be given several times. Exit code 99 when
-    /// one does
+    /// Condition that ends the run, e.g. 'read.p99>10ms for 5s', or 'errors>20' where a job's `on_error` lets so many pass; may be
+    /// given several times. Exit code 99 when one does
     #[arg(long, value_name = "CONDITION", value_parser = condition, help_heading = "Options")]
     abort_when: Vec<String>,
 }

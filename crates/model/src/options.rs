@@ -24,7 +24,7 @@ options! {
     description: String, Kind::Text, fio "description", iometer "Test Description", example "\"before the firmware update\"";
     /// Seed of everything random in streams that do not set their own. `"fresh"` draws another one for each run.
     seed: Seed = Seed::Fixed(1), Kind::Structured("a whole number or \"fresh\""), fio "randseed", example "42";
-    /// What an I/O error does. `"stop"` ends the run at the first one; a number counts errors up to it. Where `abort_when` is about errors, any number is counted by default.
+    /// What an I/O error does. `"stop"` ends the run at the first one; a number counts errors up to it.
     on_error: OnError = OnError::Stop, Kind::Structured("\"stop\" or a number of errors"), fio "continue_on_error", vdbench "data_errors", example "100";
     /// Length of an interval: how often counters and histograms are kept and shown.
     interval: Nanos = Nanos::secs(1), Kind::Time, fio "log_avg_msec", vdbench "interval", iometer "Update Frequency", example "\"1s\"";

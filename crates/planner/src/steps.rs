@@ -13,7 +13,7 @@ use crate::streams::{Resolved, Setting};
 use crate::targets;
 use crate::verification;
 use fathom_model::{Diagnostic, Job, Named, OnError, Rate, RunOptions, StageOptions, StreamOptions};
-use fathom_schema::{BoundFigure, ErrorPolicy, Step, Stream};
+use fathom_schema::{ErrorPolicy, Step, Stream};
 use fathom_units::Nanos;
 use std::collections::HashSet;
 
@@ -112,7 +112,6 @@ pub(crate) fn build(
     }
     let RunOptions { title: _, description: _, seed: _, on_error, interval, thresholds: _, abort_when: _ } =
         &job.run;
-    let ends_by_errors = scene.abort_when.iter().any(|one| one.bound.figure == BoundFigure::Errors);
     let step = Step {
         name: point.name(&stage.name),
         stage_index: narrow(point.stage),
@@ -126,8 +125,6 @@ pub(crate) fn build(
         targets: targets.of_step,
         streams: resolved.into_iter().map(|resolved| resolved.stream).collect(),
         errors: match on_error.get() {
-            // How many are too many is said already.
-            OnError::Stop if on_error.given().is_none() && ends_by_errors => ErrorPolicy::CountUpTo(u64::MAX),
             OnError::Stop | OnError::Count(0) => ErrorPolicy::Stop,
             OnError::Count(n) => ErrorPolicy::CountUpTo(*n),
         },

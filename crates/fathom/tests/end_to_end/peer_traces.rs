@@ -50,6 +50,8 @@ fn logs_of_what_is_issued_say_the_same_operations() {
         ("--rw=write --size=64k --sync_file_range=write:4", false),
         ("--rw=write --size=64k --fsync=5 --end_fsync=1", false),
         ("--rw=write --size=64k --nrfiles=2 --fsync_on_close=1", false),
+        ("--rw=read --size=64k --end_fsync=1", false),
+        ("--rw=write --size=64k --verify=md5 --end_fsync=1", false),
         ("--rw=read --size=256k --zonemode=strided --zonesize=8k --zonerange=32k --zoneskip=16k", false),
         ("--rw=read --nrfiles=4 --size=64k --file_service_type=sequential", false),
         ("--rw=write --nrfiles=4 --size=64k", false),
