@@ -48,7 +48,8 @@ fn what_compresses_is_the_pattern_or_zeroes() {
     ] {
         let contents = both(options);
         let of_byte = |wanted: u8| {
-            contents.each_ref().map(|content| content.iter().filter(|&&byte| byte == wanted).count() as f64)
+            let is_wanted = |&byte: &u8| f64::from(u8::from(byte == wanted));
+            contents.each_ref().map(|content| content.iter().map(is_wanted).sum::<f64>())
         };
         for byte in [0, 0x41, 0x42, 0x43] {
             let [theirs, ours] = of_byte(byte).map(|count| count / contents[0].len() as f64 * 100.0);
