@@ -68,9 +68,11 @@ pub(crate) fn run(args: &PercentilesArgs) -> Exit {
     }
 }
 
-/// A percentile as a share of 1: the number that is nearest to that in decimals, as 99.9 / 100 is not.
+/// A percentile as a share of 1: the number that is nearest to that in decimals, as 99.9 / 100 is not, where it has 12 of them
+/// at most.
 fn share(percent: f64) -> f64 {
-    (percent * 1e12).round() / 1e14
+    let share = (percent * 1e12).round() / 1e14;
+    if share > 0.0 && share < 1.0 { share } else { percent / 100.0 }
 }
 
 /// Latencies in nanoseconds, and the unit that they were taken in.
@@ -239,6 +241,14 @@ fn roughly(count: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shares_are_the_decimals_that_were_asked_for() {
+        assert_eq!([99.9, 99.99, 50.0, 0.1].map(share), [0.999, 0.9999, 0.5, 0.001]);
+        for extreme in [1e-13, 99.999_999_999_999_9] {
+            assert!(share(extreme) > 0.0 && share(extreme) < 1.0, "{extreme}");
+        }
+    }
 
     #[test]
     fn it_is_said_what_an_interval_lacks() {

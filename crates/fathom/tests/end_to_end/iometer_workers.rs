@@ -105,7 +105,9 @@ fn a_network_worker_and_its_client_move_the_same_bytes() {
     // Of 100 requests 75 × 67 % + 25 × 30 % are received here, and 25 × 70 % of their replies; there are 125 I/Os.
     let share = here[0] / (here[0] + here[1]);
     let wanted = (0.75 * 0.67 + 0.25 * 0.3 + 0.25 * 0.7) / 1.25;
-    assert!((share - wanted).abs() < 0.03, "{share} {wanted}");
+    // Requests are drawn one by one, and a slow machine comes to few: four standard deviations of so many.
+    let deviation = (wanted * (1.0 - wanted) * 1.25 / (here[0] + here[1])).sqrt();
+    assert!((share - wanted).abs() < 4.0 * deviation, "{share} {wanted} ± {deviation}");
     let rates = numbers(&bench, "NETWORK", expect[3].1, &["IOps", "Transactions per Second", "Connections"]);
     assert!((rates[0] / rates[1] - 1.25).abs() < 1e-3 && rates[2] == 0.0, "{rates:?}");
     // The sum is of both ends.

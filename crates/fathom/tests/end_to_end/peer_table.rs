@@ -155,6 +155,8 @@ const ROWS: &[&str] = &[
     "--rw=write --max_open_zones=4",
     "--rw=write --nice=1 --ioengine=vsync",
     "--rw=write --sync=dsync --lockfile=readwrite",
+    "--rw=write --size=0z --size=64k",
+    "--rw=write --dedupe_percentage=95 --dedupe_mode=working_set --dedupe_working_set_percentage=10",
 ];
 
 /// Keys below which names come from the job, the machine or the distribution.

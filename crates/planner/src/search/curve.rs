@@ -1,5 +1,6 @@
-//! Depths for a load curve: doubled until more brings nothing and what is asked about is reached, then around the knee, then all of them again in random
-//! order, so that drift of the device is not taken for an effect of the load; then those whose throughput is not known well yet.
+//! Depths for a load curve: doubled until more brings nothing and what is asked about is reached, then around the knee, then
+//! all of them again in random order, so that drift of the device is not taken for an effect of the load; then those whose
+//! throughput is not known well yet.
 
 use super::{Settings, depth};
 use fathom_analysis::load::LoadPoint;

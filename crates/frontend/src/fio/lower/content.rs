@@ -51,6 +51,13 @@ pub(super) fn set(
         let (is_set, percent) = content.working_set;
         let place = settings.span("dedupe_mode", span);
         if is_set {
+            if content.dedupe + percent > 100 {
+                let message = format!(
+                    "dedupe_percentage={} leaves no room for a working set of {percent} %: its blocks are unique",
+                    content.dedupe
+                );
+                faults.error("fio.bad-value", place, message, "let the two come to 100 at most");
+            }
             options.repeats.set(RepeatKind::WorkingSet, place);
             options.working_set.set(share(percent), settings.span("dedupe_working_set_percentage", place));
         } else {

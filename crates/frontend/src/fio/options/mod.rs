@@ -280,11 +280,15 @@ fn zones_of(row: &OptionRow, text: &str, misreads: &mut Vec<Misread>) -> Option<
 }
 
 /// Makes bytes of what was given in zones, when all of the job is known: how long a zone is may be said last. As with fio 3.33,
-/// one without `zonesize` has no bytes, and bytes that are given later do not replace zones.
+/// one without `zonesize` has no bytes, and bytes that are given later replace no zones but none (`0z`).
 pub(crate) fn resolve_zones(settings: &mut Settings, faults: &mut Faults) {
     let zone_bytes = settings.files.zone[0];
     for (name, (count, span)) in std::mem::take(&mut settings.zones) {
         let Some(row) = find(name) else { continue };
+        let last = settings.span(name, span);
+        if count == 0 && last != span {
+            continue;
+        }
         // A missing length is told where zones are asked for.
         if zone_bytes == 0 && settings.files.zone_mode.as_deref().is_none_or(|mode| mode == "none") {
             let message = format!("{name}={count}z is 0 bytes to fio: without zonesize a zone has none");
@@ -295,7 +299,6 @@ pub(crate) fn resolve_zones(settings: &mut Settings, faults: &mut Faults) {
                 "add zonemode=strided and zonesize=1m, or write a size",
             );
         }
-        let last = settings.span(name, span);
         if last != span {
             let message =
                 format!("{name} stays {count}z to fio 3.33, which keeps zones whatever comes after");
