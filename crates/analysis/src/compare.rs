@@ -9,6 +9,7 @@ mod environment;
 mod gate;
 mod jobs;
 mod matched;
+mod places;
 mod questions;
 mod side;
 mod words;
@@ -208,6 +209,7 @@ pub fn compare(base: &[&Record], new: &[&Record], margin: f64) -> Result<Compari
         remarks.push(format!("the limits to keep differ: {what}"));
     }
     remarks.extend(of_other_jobs(&all, base, new));
+    remarks.extend(places::remark(&all, first, second));
     let (differences, passing) = environment::differences(first, second);
     Ok(Comparison {
         kind,

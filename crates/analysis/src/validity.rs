@@ -11,6 +11,7 @@ mod drives;
 mod host;
 mod load;
 mod pacing;
+mod places;
 mod surroundings;
 
 use crate::measured::{Measured, measured};
@@ -69,6 +70,7 @@ pub fn findings_of(record: &Record, progress: Progress) -> Vec<Finding> {
         }
         load::check(&view, &mut found);
         device::check(&view, &mut found);
+        places::check(&view, &mut found);
         surroundings::step(&view, &mut found);
         host::step(&view, &mut found);
         behaviour::check(&view, &mut found);

@@ -225,11 +225,27 @@ pub struct IometerCpu {
 /// The results of a run, ready to be added to a results file. `hosts` are what the host did in each step, where its time was
 /// that of the step.
 pub fn iometer_results(record: &Record, shape: &IometerShape, hosts: &[Option<IometerHost>]) -> String {
-    framed(record, shape, |lines, Timed { index, step, .. }, test| {
+    iometer_results_from(record, shape, hosts, 0) + &ended(is_whole(record, shape))
+}
+
+/// What the tests from number `first` on add to the results, without the line at their end: what a file gets that has those before
+/// already. Of tests before it the record need not hold what they came to.
+pub fn iometer_results_from(
+    record: &Record,
+    shape: &IometerShape,
+    hosts: &[Option<IometerHost>],
+    first: usize,
+) -> String {
+    framed(record, shape, first, |lines, Timed { index, step, .. }, test| {
         let finished = step.finished.as_ref()?;
         lines.test(test, &Figures::of(step, finished, host_of(hosts, index)));
         Some(finished)
     })
+}
+
+/// The line at the end of the results of a run.
+pub fn iometer_end(record: &Record, shape: &IometerShape) -> String {
+    ended(is_whole(record, shape))
 }
 
 /// Names of targets whose rows have no figures, since what was done on each of them was not counted.
@@ -277,16 +293,17 @@ impl Timed<'_> {
     }
 }
 
-/// A file of what the tests of a run have come to: each with the specifications before it where they change, and the time
-/// after it. `add` adds the lines of one, by its number; a test without an end is the last.
+/// What the tests of a run from number `first` on have come to: each with the specifications before it where they change, and the
+/// time after it; before the first of all what the file begins with. `add` adds the lines of one; a test without an end is the last.
 fn framed<'a>(
     record: &'a Record,
     shape: &IometerShape,
+    first: usize,
     mut add: impl FnMut(&mut Lines, Timed<'a>, &IometerTest) -> Option<&'a StepFinished>,
 ) -> String {
-    let mut lines = Lines::begun(record, shape);
-    let mut spec_index = None;
-    for (index, (step, test)) in record.steps.iter().zip(&shape.tests).enumerate() {
+    let mut lines = if first == 0 { Lines::begun(record, shape) } else { Lines::default() };
+    let mut spec_index = first.checked_sub(1).and_then(|before| Some(shape.tests.get(before)?.spec_index));
+    for (index, (step, test)) in record.steps.iter().zip(&shape.tests).enumerate().skip(first) {
         if spec_index != Some(test.spec_index) {
             spec_index = Some(test.spec_index);
             lines.specs(&test.specs);
@@ -295,7 +312,7 @@ fn framed<'a>(
         let Some(finished) = add(&mut lines, timed, test) else { break };
         lines.time_stamp(timed.wall_ms_at(finished.elapsed));
     }
-    lines.ended(is_whole(record, shape))
+    lines.0
 }
 
 /// Whether all tests came to their ends.
@@ -303,6 +320,10 @@ fn is_whole(record: &Record, shape: &IometerShape) -> bool {
     let is_complete =
         |step: &StepRecord| step.finished.as_ref().is_some_and(|end| end.stop == Stop::Complete);
     record.steps.len() == shape.tests.len() && record.steps.iter().all(is_complete)
+}
+
+fn ended(is_whole: bool) -> String {
+    format!("{}{LINE_END}", if is_whole { "'End Test" } else { "Aborted test" })
 }
 
 #[derive(Default)]
@@ -318,11 +339,6 @@ impl Lines {
         lines.add("1.1.0");
         lines.time_stamp(record.started.wall_ms);
         lines
-    }
-
-    fn ended(mut self, is_whole: bool) -> String {
-        self.add(if is_whole { "'End Test" } else { "Aborted test" });
-        self.0
     }
 
     fn add(&mut self, line: &str) {

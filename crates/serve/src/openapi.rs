@@ -8,8 +8,13 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-/// The document as JSON, pretty-printed with a final newline; kept in `docs/generated/openapi.json`.
+/// The document of a server at the usual port; kept in `docs/generated/openapi.json`.
 pub fn document() -> String {
+    document_of("fathom_session_7070")
+}
+
+/// The document of a server whose sessions are kept in a cookie of this name, as JSON, pretty-printed with a final newline.
+pub(crate) fn document_of(cookie: &str) -> String {
     let mut settings = SchemaSettings::draft2020_12();
     settings.definitions_path = "/components/schemas".into();
     settings.meta_schema = None;
@@ -37,7 +42,7 @@ pub fn document() -> String {
                 "session": {
                     "type": "apiKey",
                     "in": "cookie",
-                    "name": "fathom_session_7070",
+                    "name": cookie,
                     "description": "The number is the port that the server listens at.",
                 },
             },
@@ -118,5 +123,11 @@ fn content(content: &Content, schemas: &mut SchemaGenerator) -> Option<Value> {
         Content::None => None,
         Content::Json(schema) => Some(json!({ "application/json": { "schema": schema(schemas) } })),
         Content::Media(media) => Some(json!({ *media: { "schema": {} } })),
+        Content::OneOf(all) => Some(
+            all.iter()
+                .map(|&media| (media.to_owned(), json!({ "schema": {} })))
+                .collect::<Map<_, _>>()
+                .into(),
+        ),
     }
 }

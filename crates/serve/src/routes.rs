@@ -8,10 +8,11 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::MethodRouter;
+use axum::routing::{MethodRouter, any};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use std::sync::Arc;
 use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::compression::CompressionLayer;
 
 /// Where the API begins.
 pub(crate) const BASE: &str = "/api/v1";
@@ -27,6 +28,8 @@ pub(crate) enum Content {
     Json(fn(&mut SchemaGenerator) -> Schema),
     /// Something else, by its media type.
     Media(&'static str),
+    /// One of several, as it was asked for.
+    OneOf(&'static [&'static str]),
 }
 
 /// JSON of a type.
@@ -113,7 +116,8 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
         router = router.route(&format!("{BASE}{}", route.path), handler);
     }
     router
-        .fallback(assets::page)
+        // What the API says is short, streamed, or a file that is packed already; and a run that is measured wants the CPU.
+        .fallback_service(any(assets::page).layer(CompressionLayer::new()))
         .layer(from_fn_with_state(Arc::clone(app), api::session::enter))
         .layer(CatchPanicLayer::new())
         .layer(from_fn_with_state(Arc::clone(app), guard::check))

@@ -177,6 +177,11 @@ impl Sessions {
         self.file.change(change, own)
     }
 
+    /// The name of the cookie that a session is kept in.
+    pub(crate) fn cookie(&self) -> &str {
+        &self.cookie
+    }
+
     /// What a request shows: its cookies of our name.
     fn tokens_of<'a>(&'a self, headers: &'a HeaderMap) -> impl Iterator<Item = &'a str> {
         let cookies = headers.get_all(header::COOKIE).iter().filter_map(|cookies| cookies.to_str().ok());

@@ -1,6 +1,7 @@
 //! The folder of runs: where it is, what lies in it, which file a user means. Reads only the row that a listing shows;
 //! does not know what is in a record.
 
+use crate::labels::{self, Labels};
 use crate::{StoreError, layout, reader};
 use fathom_schema::Outcome;
 use fathom_units::Nanos;
@@ -21,6 +22,8 @@ pub struct Summary {
     pub path: PathBuf,
     /// Title for people; empty where it cannot be read.
     pub title: String,
+    /// What people have tagged it with, in order.
+    pub tags: Vec<String>,
     /// Wall clock at the start, milliseconds since 1970-01-01 UTC; `None` where it cannot be read.
     pub wall_ms: Option<u64>,
     /// How it ended, if it did.
@@ -201,6 +204,7 @@ fn summary(name: String, path: PathBuf) -> Summary {
         id: name,
         path,
         title: String::new(),
+        tags: Vec::new(),
         wall_ms: None,
         state: match &error {
             StoreError::Newer { .. } => State::Newer(error.to_string()),
@@ -219,7 +223,7 @@ fn read_summary(path: &Path) -> Result<Summary, StoreError> {
         let outcome: Option<String> = row.get(5)?;
         Ok((row.get(0)?, row.get(1)?, started_ms, row.get(3)?, last_ms, outcome))
     });
-    let (id, title, started_ms, steps, last_ms, outcome) =
+    let (id, title, started_ms, steps, last_ms, outcome): (_, String, _, _, _, _) =
         row.map_err(|error| layout::nothing_stored(path, error))?;
     let state = match outcome {
         None => State::Unfinished,
@@ -229,5 +233,7 @@ fn read_summary(path: &Path) -> Result<Summary, StoreError> {
     };
     let wall_ms = u64::try_from(started_ms).unwrap_or(0);
     let duration = Nanos::millis(u64::try_from(last_ms).unwrap_or(0).saturating_sub(wall_ms));
-    Ok(Summary { id, path: path.to_owned(), title, wall_ms: Some(wall_ms), state, steps, duration })
+    let Labels { title: given, tags } = labels::read(&db, path).unwrap_or_default();
+    let title = given.unwrap_or(title);
+    Ok(Summary { id, path: path.to_owned(), title, tags, wall_ms: Some(wall_ms), state, steps, duration })
 }

@@ -25,6 +25,11 @@ pub fn labels(path: &Path) -> Result<Labels, StoreError> {
     read(&db, path)
 }
 
+/// Whether a title or a tag may be this: short, and all to be seen. One that came with a file and is otherwise is none.
+pub fn is_label(text: &str) -> bool {
+    text.len() <= LABEL_BYTES_MAX && !text.contains(char::is_control)
+}
+
 /// Reads the labels out of an open run.
 pub(crate) fn read(db: &Connection, path: &Path) -> Result<Labels, StoreError> {
     let sqlite = |error| StoreError::of(path, error);
@@ -44,6 +49,7 @@ pub(crate) fn read(db: &Connection, path: &Path) -> Result<Labels, StoreError> {
     let mut labels = Labels::default();
     for row in rows {
         match row.map_err(sqlite)? {
+            (_, value) if !is_label(&value) => {}
             (kind, value) if kind == "title" => labels.title = Some(value),
             // One that was given twice is one.
             (_, value) if labels.tags.contains(&value) => {}
@@ -97,7 +103,18 @@ mod tests {
         ] {
             set_labels(&path, &given).expect("it can be written");
             assert_eq!(labels(&path).expect("it can be read"), given);
-            assert_eq!(crate::read(&path).expect("it can be read"), before);
+            // What people call it is its title wherever it is read, and tags stand in lists.
+            let mut named = before.clone();
+            named.started.title = given.title.clone().unwrap_or(named.started.title);
+            assert_eq!(crate::read(&path).expect("it can be read"), named);
+            let listed = crate::look(path.clone());
+            assert_eq!((listed.title, listed.tags), (named.started.title, given.tags));
+        }
+        // As a hostile file may have them.
+        for odd in ["a\u{1b}[2J", &"x".repeat(LABEL_BYTES_MAX + 1)] {
+            set_labels(&path, &Labels { title: Some(odd.to_owned()), tags: vec![odd.to_owned()] })
+                .expect("it can be written");
+            assert_eq!(labels(&path).expect("it can be read"), Labels::default());
         }
         let twice = ["b", "a", "b", "c", "a"].map(str::to_owned).to_vec();
         set_labels(&path, &Labels { title: None, tags: twice }).expect("it can be written");

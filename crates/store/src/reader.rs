@@ -116,6 +116,9 @@ impl Opened {
             record.notes.extend(marks);
             record.notes.sort_by_key(|note| note.at);
         }
+        // What people call it later is what everybody who reads it calls it.
+        let labels = crate::labels::read(self, path).unwrap_or_default();
+        record.started.title = labels.title.unwrap_or(record.started.title);
         Ok(record)
     }
 

@@ -5,6 +5,7 @@
 
 mod changes;
 mod frequent;
+mod limited;
 mod stalls;
 mod stretches;
 mod usual;
@@ -77,6 +78,8 @@ struct Second {
     /// Seconds.
     length: f64,
     iops: f64,
+    /// Bytes per second.
+    bandwidth: f64,
     /// What came due, operations per second; of streams that all have a rate.
     due: Option<f64>,
     /// Bytes written since the measuring began, up to its start.
@@ -116,6 +119,7 @@ fn check_course(stretch: &Stretch, view: &StepView<'_>, found: &mut Found) {
         tell_warm(warm, seconds, &iops, view, found);
     }
     let later: Vec<Change> = levels.into_iter().filter(|change| change.at > warm).collect();
+    limited::check(seconds, &later, view, found);
     for change in later.iter().take(MARKS_MAX) {
         let label = format!("{} → {} IOPS", Iops(change.before), Iops(change.after));
         found.mark(view, seconds[change.at].start, label);

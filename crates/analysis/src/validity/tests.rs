@@ -5,6 +5,7 @@ mod drives;
 mod frequent;
 mod host;
 mod levels;
+mod limits;
 mod queues;
 mod stops;
 mod timeline;
@@ -472,7 +473,8 @@ fn arrivals_issued_late_beside_free_slots() {
 
 #[test]
 fn late_intervals() {
-    let mut record = record(&[StreamShape { seconds: 200, ..base() }]);
+    let rates = vec![(OperationKind::Read, 1100)];
+    let mut record = record(&[StreamShape { seconds: 200, rates, ..base() }]);
     record.steps[0].intervals[7].late = true;
     check(&record, &[("intervals.late", Severity::Info)]);
     record.steps[0].intervals[8].late = true;

@@ -4,6 +4,7 @@
 mod arguments;
 mod host;
 mod plan;
+mod results;
 mod shape;
 
 use crate::exit::Exit;
@@ -16,7 +17,7 @@ use arguments::Arguments;
 use fathom_run::{Changes, Stop};
 use fathom_schema::TARGETS_COUNTED_MAX;
 use fathom_store::Detail;
-use host::HostWatch;
+use results::Results;
 use std::path::Path;
 
 /// What fathom says where Iometer says its version: whose behaviour it is, as scripts want to know, and who did it.
@@ -75,13 +76,14 @@ fn measured(arguments: &Arguments, file: &str, text: &str) -> Result<Exit, Exit>
         output::check(file, &spared).map_err(|fault| fault.refuse())?;
     }
     let notes = session::judge(&planned, &consent, false)?;
-    let mut host = HostWatch::default();
+    let file = arguments.results.as_deref().map(|file| (file, spared.again()));
+    let mut results = Results::new(file, &shape);
     let manner = Manner {
         store: &store,
         keeping: Keeping::Needed,
         live: !arguments.quiet,
         changes: Changes::default(),
-        watchers: vec![&mut host],
+        watchers: vec![&mut results],
         stop: Stop::default(),
     };
     let mut done = session::run(planned, notes, manner)?;
@@ -89,19 +91,19 @@ fn measured(arguments: &Arguments, file: &str, text: &str) -> Result<Exit, Exit>
     let mut uncounted = Vec::new();
     // Results first, and what becomes of one file keeps nothing from the other.
     let given_out = done.record(detail).map(|record| {
-        let results = fathom_report::iometer_results(&record, &shape, host.steps());
-        let results = match &arguments.results {
-            Some(file) => output::append(file, &results, &spared.again()),
+        let rest = results.rest(&record);
+        let written = match &arguments.results {
+            Some(file) => output::append(file, &rest, &spared.again()),
             None => {
-                terminal::data(&results).map_err(|error| format!("cannot write to standard output: {error}"))
+                terminal::data(&rest).map_err(|error| format!("cannot write to standard output: {error}"))
             }
         };
         uncounted = fathom_report::iometer_uncounted(&record, &shape);
         let updates = updates.as_ref().map_or(Ok(()), |(file, every_s)| {
-            let updates = fathom_report::iometer_updates(&record, &shape, host.steps(), *every_s);
+            let updates = fathom_report::iometer_updates(&record, &shape, results.hosts(), *every_s);
             output::append(file, &updates, &spared.again())
         });
-        [results, updates]
+        [written, updates]
     });
     let faults: Vec<String> = match given_out {
         Ok(written) => written.into_iter().filter_map(Result::err).collect(),

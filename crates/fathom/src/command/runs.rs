@@ -26,11 +26,12 @@ pub(crate) fn run(args: &RunsArgs) -> Exit {
 fn as_json(runs: &[Summary]) -> String {
     let runs: Vec<_> = runs
         .iter()
-        .map(|Summary { id, path, title, wall_ms, state, steps, duration }| {
+        .map(|Summary { id, path, title, tags, wall_ms, state, steps, duration }| {
             json!({
                 "run": id,
                 "path": path,
                 "title": title,
+                "tags": tags,
                 "started_ms": wall_ms,
                 "state": state.word(),
                 "reason": state.unread_because(),
@@ -44,19 +45,21 @@ fn as_json(runs: &[Summary]) -> String {
 
 fn as_text(runs: &[Summary]) -> String {
     let mut text = String::new();
-    for Summary { id, path: _, title, wall_ms, state, steps, duration } in runs {
+    for Summary { id, path: _, title, tags, wall_ms, state, steps, duration } in runs {
         if let Some(reason) = state.unread_because() {
             let (id, reason) = (diagnose::printable(id), diagnose::printable(reason));
             text += &format!("{id:<26}  {:<23}  {:<11}  {reason}\n", "–", state.word());
             continue;
         }
+        let tags = if tags.is_empty() { String::new() } else { format!("  [{}]", tags.join(", ")) };
         text += &format!(
-            "{id}  {}  {:<11}  {steps:>3} {}  {:>10}  {}\n",
+            "{id}  {}  {:<11}  {steps:>3} {}  {:>10}  {}{}\n",
             wall_ms.map(fathom_report::calendar::date_time).unwrap_or_default(),
             state.word(),
             if *steps == 1 { "step " } else { "steps" },
             duration.approximate(),
             diagnose::printable(title),
+            diagnose::printable(&tags),
         );
     }
     text

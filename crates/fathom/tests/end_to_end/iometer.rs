@@ -170,6 +170,27 @@ fn lines(bench: &Bench) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
+/// Whoever cuts the power in a night of tests finds those that were over.
+#[test]
+fn tests_that_have_ended_are_in_the_results_of_a_killed_run() {
+    let bench = Bench::new();
+    bench.write("a.icf", CONFIGURATION);
+    let mut running = bench.start("iometer -c a.icf -r results.csv -t 30 --map C:=file --map *=null:");
+    running.wait_for("[3/4]");
+    running.signal(rustix::process::Signal::KILL);
+    running.ended();
+    let killed = lines(&bench);
+    let tests = killed.iter().filter(|line| *line == "'Results").count();
+    assert!(tests == 2 || tests == 3, "the third takes a second: {killed:#?}");
+    assert_eq!(killed[killed.len() - 2], "'Time Stamp", "the last test is whole");
+    // The next run's are added behind them.
+    bench.fathom("iometer -c a.icf -r results.csv -t 30 --map C:=file --map *=null: --quiet").expect(0, &[]);
+    let both = lines(&bench);
+    assert_eq!(both[..killed.len()], killed);
+    assert_eq!(both.iter().filter(|line| *line == "'Results").count(), tests + 4);
+    assert_eq!(both.iter().filter(|line| line.starts_with("'Test Type,")).count(), 2);
+}
+
 /// The cells of a results file's rows by the heading of their column, for the rows that begin with `kind`.
 fn column(lines: &[String], kind: &str, heading: &str) -> Vec<String> {
     let heads = lines.iter().find(|line| line.starts_with("'Target Type,")).expect("there are results");

@@ -38,6 +38,7 @@ mod peer_settling;
 mod peer_setup;
 mod peer_table;
 mod peer_traces;
+mod provoked;
 mod questions;
 mod results;
 mod scale;

@@ -293,6 +293,22 @@ fn requests_of_other_sites_are_refused() {
     assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");
     assert_eq!(page.header("x-content-type-options").as_deref(), Some("nosniff"));
     assert!(page.header("access-control-allow-origin").is_none());
+    // They are packed for who takes them so.
+    let text = page.text();
+    let asset = text
+        .split('"')
+        .find(|word| word.contains("assets/") && word.ends_with(".js"))
+        .expect("it has a script");
+    let asset = format!("/{}", asset.trim_start_matches(['.', '/']));
+    let plain = site.get(&asset).expect(200);
+    let packed = site.send("GET", &asset, &[("Accept-Encoding", "gzip")], &nothing).expect(200);
+    assert_eq!(
+        (plain.header("content-encoding"), packed.header("content-encoding").as_deref()),
+        (None, Some("gzip"))
+    );
+    let mut unpacked = Vec::new();
+    flate2::read::GzDecoder::new(&packed.body[..]).read_to_end(&mut unpacked).expect("it is gzip");
+    assert!(unpacked == plain.body && packed.body.len() * 2 < plain.body.len());
     site.end();
 }
 
@@ -645,7 +661,9 @@ fn what_there_is_to_choose_from_is_told() {
     // The document of the API is the generated one.
     let generated =
         std::fs::read_to_string(project().join("docs/generated/openapi.json")).expect("it is generated");
-    assert_eq!(site.get("/api/v1/openapi.json").expect(200).text(), generated);
+    let served = site.get("/api/v1/openapi.json").expect(200).text();
+    let cookie = site.cookie.split('=').next().expect("it has a name");
+    assert_eq!(served, generated.replace("fathom_session_7070", cookie), "but for the port");
     // An Iometer configuration comes with what stands for its targets.
     let icf = "'TEST SETUP\n'Run Time\n0 0 1\n'END test setup\n'ACCESS SPECIFICATIONS\n\
         'Access specification name,default assignment\ns,NONE\n'size,\n4096,100,100,100,0,1,4096,0\n'END access specifications\n\

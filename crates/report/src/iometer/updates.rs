@@ -4,7 +4,7 @@
 
 use super::{
     Figures, IOMETER_COLUMNS, IometerHost, IometerRow, IometerShape, Lines, Part, Timed, framed, host_of,
-    real,
+    iometer_end, real,
 };
 use crate::calendar;
 use fathom_schema::{Interval, Phase, Record, StepRecord};
@@ -21,7 +21,7 @@ pub fn iometer_updates(
     hosts: &[Option<IometerHost>],
     every_s: u64,
 ) -> String {
-    framed(record, shape, |lines, timed, test| {
+    let tests = framed(record, shape, 0, |lines, timed, test| {
         let step = timed.step;
         lines.add("'Results");
         // Its headings are those of before 1.1.0.
@@ -44,7 +44,8 @@ pub fn iometer_updates(
             );
         }
         Some(finished)
-    })
+    });
+    tests + &iometer_end(record, shape)
 }
 
 impl Lines {

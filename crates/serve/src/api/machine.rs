@@ -190,6 +190,6 @@ async fn presets(State(app): State<Arc<App>>) -> Json<Vec<Preset>> {
     Json(app.machine.presets())
 }
 
-async fn document() -> Response {
-    media("application/json", crate::openapi::document())
+async fn document(State(app): State<Arc<App>>) -> Response {
+    media("application/json", crate::openapi::document_of(app.sessions.cookie()))
 }

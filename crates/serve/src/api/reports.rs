@@ -20,6 +20,10 @@ const FORMATS: &str = "json, csv, answer-csv, text, markdown or html";
 pub(super) const FORMAT_HELP: &str = "json, csv, answer-csv (the answer to the run's question), text, markdown or html; json \
     when it is not given";
 
+/// Their media types, but for what is said of letters.
+pub(super) const MEDIA: [&str; 5] =
+    ["application/json", "text/csv", "text/plain", "text/markdown", "text/html"];
+
 /// Which form of a report.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Form {

@@ -17,7 +17,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, patch, post};
 use fathom_report::{IntervalView, OnTarget, Summary, interval_view, on_targets};
 use fathom_run::{NewLoad, RateChange};
-use fathom_store::{LABEL_BYTES_MAX, Labels, TAGS_MAX, Untimely};
+use fathom_store::{LABEL_BYTES_MAX, TAGS_MAX, Untimely};
 use fathom_units::{Iops, Nanos, RATES};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -238,7 +238,7 @@ pub(super) fn routes() -> Vec<Route> {
         },
         Route {
             query: const { &[text("format", reports::FORMAT_HELP)] },
-            answer: Content::Media("*/*"),
+            answer: Content::OneOf(&reports::MEDIA),
             ..route("get", "/runs/{run}/report", Role::Viewer, "A run's report as a document", || get(report))
         },
         Route {
@@ -278,13 +278,9 @@ fn view(app: &App, summary: fathom_store::Summary) -> RunView {
     let is_elsewhere = !goes_on && elsewhere::goes_on(app, &summary);
     let seen = (summary.state == fathom_store::State::Unfinished).then(|| stored::end_of(app, &summary.id));
     let state = seen.flatten().filter(|_| !goes_on).unwrap_or_else(|| summary.state.clone());
-    let labels = match state.unread_because() {
-        None if !goes_on && !is_elsewhere => fathom_store::labels(&summary.path).unwrap_or_default(),
-        _ => Labels::default(),
-    };
     RunView {
-        title: labels.title.unwrap_or(summary.title),
-        tags: labels.tags,
+        title: summary.title,
+        tags: summary.tags,
         state: match (goes_on, is_elsewhere) {
             (true, _) => RUNNING,
             (_, true) => ELSEWHERE,
@@ -330,12 +326,8 @@ async fn list(
 
 async fn open(State(app): State<Arc<App>>, Path(run): Path<String>) -> Result<Json<Summary>, Fault> {
     aside(move || {
-        let Stored { path, record, progress } = stored::overview(&app, &run)?;
-        let mut summary = fathom_report::summary_of(&record, progress);
-        if let Some(title) = fathom_store::labels(&path).ok().and_then(|labels| labels.title) {
-            summary.title = title;
-        }
-        Ok(Json(summary))
+        let Stored { record, progress, .. } = stored::overview(&app, &run)?;
+        Ok(Json(fathom_report::summary_of(&record, progress)))
     })
     .await
 }
@@ -351,8 +343,9 @@ async fn rename(
         tags.into_iter().filter(|tag| seen.insert(tag.clone())).collect::<Vec<_>>()
     });
     let mut texts = title.iter().chain(tags.iter().flatten());
-    let is_bad = |text: &String| text.len() > LABEL_BYTES_MAX || text.contains(char::is_control);
-    if texts.any(is_bad) || tags.iter().flatten().any(|tag| tag.trim().is_empty()) {
+    if !texts.all(|text| fathom_store::is_label(text))
+        || tags.iter().flatten().any(|tag| tag.trim().is_empty())
+    {
         let message = format!(
             "a title or tag is longer than {LABEL_BYTES_MAX} bytes or has control characters, or a tag is empty"
         );

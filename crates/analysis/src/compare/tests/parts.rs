@@ -2,7 +2,7 @@
 
 use super::super::compare;
 use super::run;
-use fathom_schema::{Case, OperationKind, Size, Stream};
+use fathom_schema::{Case, OperationKind, Record, Size, Stream};
 use fathom_units::Bytes;
 
 #[test]
@@ -107,4 +107,42 @@ fn what_differs_in_a_part_of_a_job_is_named() {
         &of(vec![(read, 0.7001, 4096, true), (write, 0.2999, 4096, true)]),
         &[("exact mix", "70 % read 30 % write", "70.01 % read 29.99 % write")],
     );
+}
+
+#[test]
+fn reads_of_the_same_places_are_told() {
+    let is_told = |left: &Record, right: &Record| {
+        let found = compare(&[left], &[right], 0.03).unwrap();
+        found
+            .remarks
+            .iter()
+            .any(|one| one.starts_with("both sides read the same random places of /dev/nvme0n1, "))
+    };
+    let named = |name: &str, change: &dyn Fn(&mut Record)| {
+        let mut run = run(100);
+        name.clone_into(&mut run.started.run);
+        change(&mut run);
+        run
+    };
+    let base = named("one", &|_| ());
+    assert!(is_told(&base, &named("other", &|_| ())));
+    let stream =
+        |run: &mut Record, change: &dyn Fn(&mut Stream)| change(&mut run.steps[0].started.step.streams[0]);
+    for (why, change) in [
+        (
+            "another seed",
+            &(|run: &mut Record| stream(run, &|one| one.workers[0].seed += 1)) as &dyn Fn(&mut Record),
+        ),
+        ("another place", &|run| stream(run, &|one| one.workers[0].extents[0].start = Bytes::gib(1))),
+        ("another target", &|run| run.steps[0].started.step.targets[0].name = "/dev/sda".to_owned()),
+        ("another host", &|run| run.started.facts.host = "lab2".to_owned()),
+        ("sequential", &|run| stream(run, &|one| one.workload.cases[0].random = false)),
+        ("writes", &|run| stream(run, &|one| one.workload.cases[0].kind = OperationKind::Write)),
+        ("more than a cache holds", &|run| {
+            run.steps[0].intervals[0].tally.kinds[0].bytes = 1 << 30;
+        }),
+        ("one run", &|run| run.started.run = "one".to_owned()),
+    ] {
+        assert!(!is_told(&base, &named("other", change)), "{why}");
+    }
 }

@@ -146,6 +146,7 @@ fn seconds(view: &StepView<'_>) -> Vec<Second> {
                 quick_s: quick_ns(&tally).unwrap_or(slowest_ns) as f64 / 1e9,
                 in_flight: tally.in_flight_ns / 1e9 / seconds,
                 iops: crate::operations(&tally) as f64 / seconds,
+                bandwidth: tally.kinds.iter().map(|kind| kind.bytes as f64).sum::<f64>() / seconds,
                 due: group.iter().all(|interval| is_open(interval)).then(|| tally.arrivals as f64 / seconds),
                 written_before,
             })

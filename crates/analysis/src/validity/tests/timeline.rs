@@ -142,6 +142,7 @@ pub(super) fn counted(counts: &[u64], is_open: bool) -> Record {
     for (interval, &count) in step.intervals.iter_mut().zip(counts) {
         let kind = &mut interval.tally.kinds[0];
         kind.operations = count;
+        kind.bytes = count * 4096;
         kind.service.moments.max_ns = 20_000_000;
     }
     let all: u64 = counts.iter().sum();

@@ -153,3 +153,33 @@ fn a_job_has_the_same_faults_here_and_on_the_command_line() {
     }
     site.end();
 }
+
+/// What people call a run afterwards is its name wherever it is shown.
+#[test]
+fn a_run_that_is_renamed_has_its_name_everywhere() {
+    let bench = Bench::new();
+    bench.fathom("run --target null: --time 100ms --quiet").expect(0, &[]);
+    let site = Site::start(&bench);
+    let runs = site.get("/api/v1/runs").expect(200).json();
+    let path = format!("/api/v1/runs/{}", runs[0]["run"].as_str().expect("it has an identity"));
+    let names = json!({ "title": "fünf <b>", "tags": ["nightly"] });
+    let cookie = [("Cookie", site.cookie.as_str())];
+    let named = site.send("PATCH", &path, &cookie, &names).expect(200).json();
+    assert_eq!((&named["title"], &named["tags"]), (&names["title"], &names["tags"]));
+    assert_eq!(site.get(&path).expect(200).json()["title"], names["title"]);
+    for (form, title) in
+        [("text", "fünf <b>"), ("html", "fünf &lt;b&gt;"), ("markdown", "fünf"), ("json", "fünf <b>")]
+    {
+        let report = site.get(&format!("{path}/report?format={form}")).expect(200).text();
+        assert!(report.contains(title), "{form}: {report}");
+    }
+    bench.fathom("runs").expect(0, &[]);
+    let listed = bench.fathom("runs --json").json();
+    assert_eq!((&listed[0]["title"], &listed[0]["tags"]), (&names["title"], &names["tags"]));
+    assert!(bench.fathom("runs").out.contains("fünf <b>  [nightly]"));
+    assert!(bench.fathom("report last").out.contains("fünf <b>"));
+    // Without one of its own it has the job's again.
+    site.send("PATCH", &path, &cookie, &json!({ "title": "", "tags": [] })).expect(200);
+    assert_eq!(site.get(&path).expect(200).json()["title"], runs[0]["title"]);
+    site.end();
+}

@@ -32,7 +32,8 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    fn later(&mut self, tool: &'static str, arguments: &[&str]) {
+    /// Runs a tool when all is undone.
+    pub(crate) fn later(&mut self, tool: &'static str, arguments: &[&str]) {
         self.undo.push((tool, arguments.iter().map(|&word| word.to_owned()).collect()));
     }
 
