@@ -413,8 +413,14 @@ test("specifications come from a library, are edited, and kept", async () => {
     [await page.getByLabel("Reads").inputValue(), await page.getByLabel("Block size").inputValue()],
     ["67%", "8KiB"],
   );
+  // What is defined with a queue depth brings it along; others leave the one that is there.
+  await label("Cloud disk: 512 KiB sequential write, queue depth 64");
+  const job = await page.getByLabel("The job").inputValue();
+  for (const line of ['block_size = "512KiB"', 'read = "0%"', 'access = "sequential"', "queue_depth = 64"])
+    assert.ok(job.split("\n").includes(line), job);
   await label("OLTP");
   assert.equal(await page.getByLabel("Reads").inputValue(), "70%");
+  assert.equal(await page.getByLabel("Queue depth").inputValue(), "64");
   await page.getByLabel("Reads").fill("55%");
   assert.match(await page.getByLabel("The job").inputValue(), /read = "55%"/);
   await page.getByLabel("Keep these lines as").fill("our mail");

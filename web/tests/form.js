@@ -183,7 +183,11 @@ test("what was typed and the way back are there after a reload", async () => {
   await text.fill(mine);
   assert.ok(await page.getByLabel("Path").isEnabled());
   // What another version of the pages has left here is none.
-  await page.evaluate(() => sessionStorage.setItem("fathom.composed", '{"now":{"text":"x","filled":{"form":{}}}}'));
+  await page.evaluate(() => {
+    // What waits to be remembered is, before.
+    dispatchEvent(new Event("pagehide"));
+    sessionStorage.setItem("fathom.composed", '{"now":{"text":"x","filled":{"form":{}}}}');
+  });
   await page.reload();
   assert.equal(await page.getByLabel("Path").inputValue(), "");
   assert.deepEqual(complaints, []);
@@ -583,5 +587,59 @@ test("a stream that is left out is named nowhere", async () => {
   await text.fill((await text.inputValue()).replace("[stream.s2]", '[stream.s2]\nthink_time = "2ms"'));
   await page.getByRole("button", { name: "Add a stream" }).click();
   assert.equal((await text.inputValue()).match(/think_time = "2ms"/g).length, 2);
+  assert.deepEqual(complaints, []);
+});
+
+test("what is typed is remembered when the typing rests, or the page is left, and not at each key", async () => {
+  const { page, complaints } = await open("compose");
+  const path = page.getByLabel("Path");
+  await path.fill("/t");
+  const [during, left] = await path.evaluate(async (field) => {
+    let count = 0;
+    const { setItem } = Storage.prototype;
+    Storage.prototype.setItem = function (...item) {
+      count += 1;
+      setItem.apply(this, item);
+    };
+    for (let key = 0; key < 20; key += 1) {
+      field.value += "a";
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+      await new Promise((done) => queueMicrotask(done));
+    }
+    const during = count;
+    dispatchEvent(new Event("pagehide"));
+    return [during, sessionStorage.getItem("fathom.composed")];
+  });
+  assert.equal(during, 0);
+  const { now } = JSON.parse(left);
+  assert.match(now.text, /path = "\/ta{20}"/);
+  assert.match(now.filled.form.targets[0].path, /^\/ta{20}$/);
+  await path.fill("/other");
+  await page.waitForFunction(() => sessionStorage.getItem("fathom.composed")?.includes('"/other"'));
+  // What no text can say is remembered, too.
+  await page.getByLabel("Queue depth").fill("1..x");
+  await page.reload();
+  assert.equal(await page.getByLabel("Queue depth").inputValue(), "1..x");
+  assert.deepEqual(complaints, []);
+});
+
+test("in a job of many streams a key in the form or the text changes its own stream", async () => {
+  const { page, complaints } = await open("compose");
+  const text = page.getByLabel("The job", { exact: true });
+  const streams = Array.from({ length: 16 }, (_, at) => `[workload.w${at}]\n[stream.w${at}]\nqueue_depth = 2\n`);
+  await text.fill(`[target.t]\npath = "/t"\n${streams.join("")}[stage.m]\ntime = "5s"\n`);
+  const depth = (stream) => page.getByLabel(new RegExp(`^Queue depth.*stream ${stream}$`));
+  await depth(16).fill("1..x");
+  await text.evaluate((field) => {
+    field.value = field.value.replace("[stream.w7]\nqueue_depth = 2", "[stream.w7]\nqueue_depth = 7");
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+  assert.deepEqual(await Promise.all([7, 8, 9, 16].map((at) => depth(at).inputValue())), ["2", "7", "2", "1..x"]);
+  await depth(3).fill("33");
+  const written = await text.inputValue();
+  assert.deepEqual(
+    [...written.matchAll(/queue_depth = (\d+)/g)].map(([, found]) => Number(found)).filter((found) => found !== 2),
+    [33, 7],
+  );
   assert.deepEqual(complaints, []);
 });

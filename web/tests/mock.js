@@ -149,6 +149,8 @@ export class Mock {
   /** What the next request of the API is answered with instead. */
   broken = null;
   isEmpty = false;
+  /** Whether the list says that the run that is played has ended. */
+  isOver = false;
   /** Facts of the environment that are others in runs that are compared. */
   differences = [];
   /** What a comparison of sides answers; that of the records where it is undefined. */
@@ -234,8 +236,13 @@ export class Mock {
     const json = (value, status = 200) => {
       response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(value));
     };
-    // A page asks it by itself, whenever nobody types.
+    // Pages ask these by themselves, whenever nobody types or from time to time.
     if (pathname === "/api/v1/jobs/check") return json(checked(sent));
+    if (pathname === "/api/v1/status") {
+      const going = this.#rows().filter(({ state }) => ["running", "elsewhere"].includes(state));
+      const [run = null, ...elsewhere] = this.isEmpty ? [] : going.map(({ run }) => run);
+      return json({ run, elsewhere });
+    }
     if (pathname === "/api/v1/session") return json({ role: this.role, version: "0" });
     if (request.method !== "GET")
       this.asked.push({ ...(request.method !== "POST" && { method: request.method }), path: pathname, body: sent });
@@ -353,7 +360,7 @@ export class Mock {
     const names = ["steady", "mixed", "sweep", "hostile", "curve", "pts-iops"];
     const there = names.filter((name) => !this.#gone.has(name));
     return [
-      row("live", "two streams", "running"),
+      row("live", "two streams", this.isOver ? "complete" : "running"),
       ...(this.unended ? [row(this.unended, "without an end", "running")] : []),
       ...this.others.map((other) => ({ ...row(other.run, other.title, "complete"), ...other })),
       ...there.map((name) => row(name, JSON.parse(readFileSync(join(pages, `${name}.json`), "utf8")).title, "complete")),

@@ -103,6 +103,7 @@ pub fn push(record: &mut Record, shapes: &[StreamShape], index: u32) {
         errors: ErrorPolicy::Stop,
         interval: Nanos::secs(1),
         abort_when: Vec::new(),
+        trees: Vec::new(),
     };
     let started =
         StepStarted { index, step, wall_ms: WALL_MS + 500, devices: vec![before.clone()], gauges: None };

@@ -340,7 +340,7 @@ fn open_or_create(
                 Ok(file) => File::from(file),
                 Err(Errno::NOENT) => {
                     // The planner lets a folder be absent only where the job's dialect makes it.
-                    names::make_folder_of(path)?;
+                    names::make_folder_of(path, claims)?;
                     let mode = Mode::from_raw_mode(0o644);
                     let file = fs::open(path, flags | OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, mode)
                         .map_err(fail)?;

@@ -27,10 +27,18 @@ fn identity(meta: &Metadata) -> FileIdentity {
 
 /// Makes the folder of a file with those above it, where there is none: the planner lets it be absent only where the job's
 /// dialect makes it.
-pub(crate) fn make_folder_of(path: &Path) -> Result<(), PrepareError> {
-    let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
-    std::fs::create_dir_all(folder)
-        .map_err(|error| PrepareError::system("cannot make the folder of", path, error))
+pub(crate) fn make_folder_of(path: &Path, claims: &Claims) -> Result<(), PrepareError> {
+    let above = path.ancestors().skip(1).take_while(|folder| !folder.as_os_str().is_empty());
+    let missing: Vec<&Path> = above.take_while(|folder| !folder.is_dir()).collect();
+    for folder in missing.into_iter().rev() {
+        match std::fs::create_dir(folder) {
+            Ok(()) => claims.used.made_folder(folder),
+            // Somebody else was faster: it is theirs.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => {}
+            Err(error) => return Err(PrepareError::system("cannot make the folder of", path, error)),
+        }
+    }
+    Ok(())
 }
 
 /// Makes the folders whose names a step works on and needs there, and those above the names that its workers make. Streams that
@@ -44,7 +52,7 @@ pub(crate) fn lay_out(
     for (index, target) in step.targets.iter().enumerate() {
         let made = match &target.kind {
             TargetKind::File { path, layout: LayoutRule::Untouched, remove_after: _ }
-            | TargetKind::Folder { path, made: false, remove_after: _ } => make_folder_of(path),
+            | TargetKind::Folder { path, made: false, remove_after: _ } => make_folder_of(path, claims),
             TargetKind::Folder { path, made: true, remove_after: _ } => {
                 folder(path, claims).map(|identity| {
                     identities.insert(path.clone(), identity);
@@ -64,7 +72,7 @@ pub(crate) fn lay_out(
 
 /// Makes a folder, or takes the one that is there and was judged.
 fn folder(path: &Path, claims: &Claims) -> Result<FileIdentity, PrepareError> {
-    make_folder_of(path)?;
+    make_folder_of(path, claims)?;
     let is_new = match fs::mkdir(path, Mode::RWXU) {
         Ok(()) => true,
         Err(Errno::EXIST) => false,

@@ -25,6 +25,8 @@ struct List {
     /// Which run it is; files that it writes are marked with that.
     run: String,
     files: BTreeMap<PathBuf, UsedFile>,
+    /// Folders that it has made above its files.
+    folders: BTreeSet<PathBuf>,
     /// Devices that it only reads, and that nobody wrote when it began.
     still_devices: BTreeSet<PathBuf>,
 }
@@ -121,6 +123,11 @@ impl Used {
         self.list().files.insert(path.to_owned(), file);
     }
 
+    /// A folder that was not there and is made above a file.
+    pub(crate) fn made_folder(&self, path: &Path) {
+        self.list().folders.insert(path.to_owned());
+    }
+
     /// A device that is only read, and that nobody writes yet.
     pub(crate) fn expect_still(&self, device: &Path) {
         self.list().still_devices.insert(device.to_owned());
@@ -157,7 +164,7 @@ impl Used {
     /// A file is laid out. `written`: the size below which the step writes it, and whether it may shrink; `None` when the
     /// step only reads it.
     pub(crate) fn laid_out(&self, path: &Path, file: &File, written: Option<(Bytes, bool)>) {
-        let List { run, files, still_devices: _ } = &mut *self.list();
+        let List { run, files, folders: _, still_devices: _ } = &mut *self.list();
         let Some(used) = files.get_mut(path) else { return };
         let ours = used.ours;
         match written {
@@ -220,10 +227,28 @@ pub fn clean_up(steps: &[Step], used: &Used) -> Tidied {
             tidied.left_behind.push((path.clone(), error));
         }
     }
+    remove_trees(steps, used, &mut tidied);
     if used.list().files.values().any(|file| file.ours) {
         mark::settle();
     }
     tidied
+}
+
+/// Removes the folders of trees that the run has made, the deepest first. One that somebody has put something into stays.
+fn remove_trees(steps: &[Step], used: &Used, tidied: &mut Tidied) {
+    let roots: BTreeSet<&Path> =
+        steps.iter().flat_map(|step| &step.trees).map(|tree| tree.root.as_path()).collect();
+    let folders = std::mem::take(&mut used.list().folders);
+    let is_of_tree = |folder: &&PathBuf| roots.iter().any(|root| folder.starts_with(root));
+    // In the order of paths what lies in a folder comes after it.
+    for folder in folders.iter().rev().filter(is_of_tree) {
+        match std::fs::remove_dir(folder) {
+            Ok(()) => {}
+            Err(error)
+                if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::DirectoryNotEmpty) => {}
+            Err(error) => tidied.left_behind.push((folder.clone(), error)),
+        }
+    }
 }
 
 /// What has become of a file that was only read, where it is not as it was.

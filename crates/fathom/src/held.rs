@@ -193,6 +193,7 @@ mod tests {
             errors: ErrorPolicy::Stop,
             interval: Nanos::secs(1),
             abort_when: Vec::new(),
+            trees: Vec::new(),
         };
         let (devices, gauges) = (Vec::new(), None);
         Event::StepStarted(Box::new(StepStarted { index: 0, step, wall_ms: WALL_MS + 100, devices, gauges }))

@@ -17,7 +17,7 @@ use fathom_engine::traces;
 use fathom_model::{Diagnostics, Job, Level};
 use fathom_planner::safety::{self, Consent, PeersAllowed, Verdict};
 use fathom_planner::search::Search;
-use fathom_planner::{ENGINE_UNAVAILABLE, NOT_BUILT, Plan, PlanNote};
+use fathom_planner::{ENGINE_UNAVAILABLE, Plan, PlanNote};
 use fathom_run::{Bus, Changes, RunError, RunOutcome, RunRequest, Sink, Stop};
 use fathom_schema::{
     EnvironmentFact, Event, Facts, Note, NoteKind, Record, RunStarted, Severity, StepRecord,
@@ -74,7 +74,7 @@ const TARGET_FAULTS: [&str; 9] = [
 ];
 
 fn is_unsupported(code: &str) -> bool {
-    [NOT_BUILT, ENGINE_UNAVAILABLE, "fio.not-built", "icf.not-built", "job.dialect-not-built"].contains(&code)
+    [ENGINE_UNAVAILABLE, "fio.not-built", "icf.not-built", "job.dialect-not-built"].contains(&code)
 }
 
 /// Looks at the host and plans. Faults are printed; `Err` when it cannot run.

@@ -116,7 +116,7 @@ options! {
     run: RunKind = RunKind::Onward, Kind::Choice(RunKind::WORDS), fio "rw_sequencer", example "\"again\"";
     /// Bytes skipped after each sequential operation; negative goes backwards.
     stride: i64 = 0, Kind::Distance, fio "rw=read:N", vdbench "stride", example "\"8KiB\"";
-    /// How the kind of an operation of a mix is chosen: drawn by its share, or the one that is furthest behind.
+    /// How the kind of an operation of a mix is chosen: drawn by its share, the one that is furthest behind, or, of reads and writes, drawn anew as fio does it (`"redrawn"`).
     kind_order: KindOrder = KindOrder::Drawn, Kind::Choice(KindOrder::WORDS), example "\"even\"";
     /// Whether reads and writes continue from one sequential position or each from its own.
     cursor: Cursor = Cursor::Shared, Kind::Choice(Cursor::WORDS), example "\"per-kind\"";
@@ -385,6 +385,8 @@ options! {
     first_worker: u32 = 0, Kind::Count { min: 0, max: 65_536 }, example "1";
     /// Seed of everything random in the stream; overrides the run's.
     seed: Seed, Kind::Structured("a whole number or \"fresh\""), fio "randrepeat", example "42";
+    /// By worker, the seed of fio's draws between reads and writes (`kind_order = "redrawn"`), of 32 bits. Defaults to a part of the worker's seed.
+    kind_seeds: Vec<u32>, Kind::Counts, example "[3567587332]";
     /// CPUs its workers may run on. Defaults to all.
     cpus: Vec<u32>, Kind::Counts, fio "cpus_allowed", example "\"0-3\"";
     /// NUMA nodes on whose CPUs its workers may run. Defaults to all.

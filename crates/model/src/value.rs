@@ -186,6 +186,8 @@ choice! {
         Drawn = "drawn",
         /// The one that is furthest behind its share; where the rate is in bytes, by bytes.
         Even = "even",
+        /// Of reads and writes the one that came last, until it has done its share of those before; then by chance. fio's rule.
+        Redrawn = "redrawn",
     }
 }
 choice! {

@@ -3,7 +3,7 @@
 
 use crate::mix::{Alias, Choice, Grants};
 use crate::region::PLACED_KINDS;
-use crate::rng::Rng;
+use crate::rng::{Rng, Taus88};
 use fathom_schema::{Case, Counted, KindOrder, OperationKind};
 
 /// The mix of a walk.
@@ -15,6 +15,8 @@ pub(crate) struct Kinds {
     grants: Option<Box<Grants>>,
     /// What each kind has done, where it is not drawn.
     done: Option<Done>,
+    /// What came last, where it is drawn only when that has done its share.
+    redrawn: Option<Redrawn>,
     /// By kind: share of random operations, sizes of the sequential and of the random ones.
     of: [Option<OfKind>; PLACED_KINDS],
 }
@@ -26,6 +28,41 @@ struct Done {
     /// By kind: what one counted thing adds, and the sum; 1 when a kind has done its share of all.
     each: [f64; PLACED_KINDS],
     sums: [f64; PLACED_KINDS],
+}
+
+/// Reads and writes that follow one another as [`KindOrder::Redrawn`] says.
+#[derive(Debug, Clone)]
+struct Redrawn {
+    draws: Taus88,
+    read_percent: u32,
+    last: OperationKind,
+    /// Operations of `last` after which it is drawn anew.
+    until: u64,
+    /// Operations so far, by kind.
+    counts: [u64; PLACED_KINDS],
+}
+
+impl Redrawn {
+    fn new(read_percent: u32, seed: u64) -> Self {
+        #[expect(clippy::cast_possible_truncation, reason = "the low half is meant")]
+        let draws = Taus88::new(seed as u32);
+        Self { draws, read_percent, last: OperationKind::Read, until: 0, counts: [0; PLACED_KINDS] }
+    }
+
+    #[inline]
+    fn draw(&mut self) -> OperationKind {
+        let done = self.counts[self.last.index()];
+        if done >= self.until {
+            let is_read = self.draws.below(100) < self.read_percent;
+            let kind = if is_read { OperationKind::Read } else { OperationKind::Write };
+            if kind != self.last {
+                let share_of_kind = if is_read { self.read_percent } else { 100 - self.read_percent };
+                self.until = done * u64::from(share_of_kind) / 100;
+            }
+            self.last = kind;
+        }
+        self.last
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -73,8 +110,8 @@ impl Sizes {
 }
 
 impl Kinds {
-    /// The mix of `cases`, at least one.
-    pub(crate) fn new(cases: &[Case], order: KindOrder) -> Self {
+    /// The mix of `cases`, at least one, of a worker with this seed.
+    pub(crate) fn new(cases: &[Case], order: KindOrder, seed: u64) -> Self {
         let of = std::array::from_fn(|index| {
             let own = || cases.iter().filter(move |case| case.kind.index() == index);
             let all: f64 = own().map(|case| case.weight).sum();
@@ -97,7 +134,7 @@ impl Kinds {
         let kinds: Vec<OperationKind> = kinds.into_iter().filter(|&kind| weight(kind) > 0.0).collect();
         let weights: Vec<f64> = kinds.iter().map(|&kind| weight(kind)).collect();
         let done = match order {
-            KindOrder::Drawn => None,
+            KindOrder::Drawn | KindOrder::Redrawn { .. } => None,
             KindOrder::Even(counted) => {
                 let share = |case: &Case| match counted {
                     Counted::Operations => case.weight,
@@ -110,7 +147,11 @@ impl Kinds {
                 Some(Done { counted, each, sums: [0.0; PLACED_KINDS] })
             }
         };
-        Self { alias: Alias::new(&weights), grants: None, kinds, done, of }
+        let redrawn = match order {
+            KindOrder::Redrawn { read_percent } => Some(Redrawn::new(read_percent, seed)),
+            KindOrder::Drawn | KindOrder::Even(_) => None,
+        };
+        Self { alias: Alias::new(&weights), grants: None, kinds, done, redrawn, of }
     }
 
     /// Makes it ready for [`Kinds::grant`].
@@ -154,7 +195,10 @@ impl Kinds {
 
     /// The kind of the next operation.
     #[inline]
-    pub(crate) fn draw(&self, rng: &mut Rng) -> OperationKind {
+    pub(crate) fn draw(&mut self, rng: &mut Rng) -> OperationKind {
+        if let Some(redrawn) = &mut self.redrawn {
+            return redrawn.draw();
+        }
         match (&self.kinds[..], &self.done) {
             ([only], _) => *only,
             (kinds, None) => kinds[self.alias.draw(rng)],
@@ -175,6 +219,9 @@ impl Kinds {
             };
             sums[kind.index()] += counts * each[kind.index()];
         }
+        if let Some(redrawn) = &mut self.redrawn {
+            redrawn.counts[kind.index()] += 1;
+        }
     }
 
     /// Whether an operation of this kind jumps.
@@ -188,5 +235,40 @@ impl Kinds {
     #[inline]
     pub(crate) fn size(&self, kind: OperationKind, random: bool, room: u64, rng: &mut Rng) -> Option<u32> {
         self.of(kind).sizes[usize::from(random)].draw(room, rng)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_schema::Size;
+
+    /// What fio 3.33 was seen to do: the first hundred operations of `rw=rw` and of `rwmixread=70`, one job with its own seed.
+    #[test]
+    fn redrawn_kinds_are_those_of_fio() {
+        for (read_percent, expect) in [
+            (
+                50,
+                "rrrwrrwwwrwrwrrrwwrrwwwwrwrwwwwrrwrwwrrwwrwrrwwrwwwrrwrwrwwrrwwwwwrrrwrwwrwwwwrwrrrwrrwwrwwwrrrwrrww",
+            ),
+            (
+                70,
+                "rrrwrrwrrrwrwrrrrrrrwwrwrrrwwwrrrwrwwrrwrrwrrwrrwwrrrrrwrrwrrrwrrrrrrwrrrrwwwrrwrrrwrrwwrwrwrrrwrrrr",
+            ),
+        ] {
+            let case =
+                |weight, kind| Case { weight, kind, size: Size::Fixed(4096), random: false, align: None };
+            let read = f64::from(read_percent) / 100.0;
+            let cases = [case(read, OperationKind::Read), case(1.0 - read, OperationKind::Write)];
+            let mut kinds =
+                Kinds::new(&cases, KindOrder::Redrawn { read_percent }, 2_501_048_522_732_208_269);
+            let mut rng = Rng::new(1);
+            let mut next = || {
+                let kind = kinds.draw(&mut rng);
+                kinds.note(kind, 4096);
+                if kind == OperationKind::Read { 'r' } else { 'w' }
+            };
+            assert_eq!((0..100).map(|_| next()).collect::<String>(), expect);
+        }
     }
 }

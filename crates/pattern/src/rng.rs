@@ -84,6 +84,46 @@ impl Rng {
     }
 }
 
+/// taus88 (L'Ecuyer, Math. of Computation 65/213, 1996): three combined Tausworthe generators of 32 bits, as fio starts them.
+#[derive(Debug, Clone)]
+pub(crate) struct Taus88([u32; 3]);
+
+impl Taus88 {
+    /// Numbers that are dropped at first.
+    const DROPPED: usize = 6;
+    /// What the first component is made of, which is how fio's generators were seen to begin.
+    const FIRST: u32 = 53;
+
+    pub(crate) fn new(seed: u32) -> Self {
+        let next = |from: u32| from.wrapping_mul(69_069) ^ seed;
+        let first = next(Self::FIRST);
+        let second = next(first);
+        let mut taus = Self([first, second, next(second)]);
+        (0..Self::DROPPED).for_each(|_| {
+            taus.next_u32();
+        });
+        taus
+    }
+
+    #[inline]
+    fn next_u32(&mut self) -> u32 {
+        let step = |s: u32, a: u32, b: u32, mask: u32, d: u32| ((s & mask) << d) ^ (((s << a) ^ s) >> b);
+        let [one, two, three] = &mut self.0;
+        *one = step(*one, 13, 19, 0xffff_fffe, 12);
+        *two = step(*two, 2, 25, 0xffff_fff8, 4);
+        *three = step(*three, 3, 11, 0xffff_fff0, 17);
+        *one ^ *two ^ *three
+    }
+
+    /// A number in `0..n`.
+    #[inline]
+    pub(crate) fn below(&mut self, n: u32) -> u32 {
+        #[expect(clippy::cast_possible_truncation, reason = "below n")]
+        let number = (u64::from(self.next_u32()) * u64::from(n) >> 32) as u32;
+        number
+    }
+}
+
 /// High and low half of `a × b`.
 #[inline]
 pub(crate) fn wide_product(a: u64, b: u64) -> (u64, u64) {

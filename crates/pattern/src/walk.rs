@@ -129,7 +129,7 @@ impl Walk {
         } = workload;
         let WorkerPlan { extents, part, seed, cpus: _ } = plan;
         let private = derive(*seed, Purpose::Worker, u64::from(part.index));
-        let kinds = Kinds::new(cases, *order);
+        let kinds = Kinds::new(cases, *order, *seed);
         let rule = Rule {
             ends: *ends,
             run_length: *run_length,

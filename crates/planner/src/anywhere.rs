@@ -3,7 +3,7 @@
 
 use crate::links::Links;
 use crate::traces::{imagined, traces, with_traces};
-use crate::{NOT_BUILT, engines, files, paths, plan};
+use crate::{engines, files, paths, plan};
 use fathom_model::{Diagnostics, Job, Named, StreamOptions, TargetKind};
 use fathom_schema::{
     BlockDevice, Facts, FileFact, FileKind, Filesystem, HostLimits, NameOperation, TargetFact, TraceFact,
@@ -26,9 +26,8 @@ pub fn check(job: &Job) -> Diagnostics {
     found.extend(planned);
     let appends = job.streams.iter().any(|stream| *stream.options.append.get());
     found.retain(|one| match one.code {
-        // Whether something can be run is a question to this fathom, not to the job; and what takes memory takes it for what
-        // the target's size is, of what the host has.
-        NOT_BUILT | "plan.map-too-large" | "plan.verify-memory" => false,
+        // What takes memory takes it for what the target's size is, of what the host has.
+        "plan.map-too-large" | "plan.verify-memory" => false,
         // Regions that begin where a file ends begin where that is.
         "plan.past-end" => !appends,
         _ => true,

@@ -62,9 +62,6 @@ use search::{Choice, Search};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// Error code of what a job can say and a plan can show, but no engine can run yet. Such an error comes with a plan.
-pub const NOT_BUILT: &str = "plan.not-built";
-
 /// Parts of targets over all workers of all points, at most: what a plan looks at before it says yes. Ten million took
 /// 1.4 s on one core with opt-level 1; a job of five times that would run for months and is a slip.
 const EXTENTS_OF_PLAN_MAX: u64 = 50_000_000;
@@ -139,7 +136,7 @@ fn changes_paths(path: &str) -> bool {
 
 /// Plans a job on a host. `entropy` is what `seed = "fresh"` stands for.
 ///
-/// The plan is `None` exactly when there are errors other than [`NOT_BUILT`]. A job that fails [`fathom_model::check`]
+/// The plan is `None` exactly when there are errors. A job that fails [`fathom_model::check`]
 /// is not planned; its faults come back.
 pub fn plan(job: &Job, facts: &Facts, entropy: u64) -> (Option<Plan>, Diagnostics) {
     plan_points(job, facts, entropy, &points::points, false)

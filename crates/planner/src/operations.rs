@@ -153,6 +153,11 @@ pub(crate) fn resolve(
     // What an earlier run wrote is only read.
     let changes = draft.lets_write();
     let quota = |every: Option<&u64>| every.map_or(Quota::Unlimited, |&every| Quota::AtMost(every.max(1)));
+    let kinds = match kind_order.get() {
+        KindOrder::Drawn => schema::KindOrder::Drawn,
+        KindOrder::Even => schema::KindOrder::Even(Counted::Operations),
+        KindOrder::Redrawn => redrawn(section, &cases, remarks)?,
+    };
     let mut operations = Operations {
         smallest,
         largest,
@@ -167,10 +172,7 @@ pub(crate) fn resolve(
         workload: Workload {
             cases,
             replies,
-            kinds: match kind_order.get() {
-                KindOrder::Drawn => schema::KindOrder::Drawn,
-                KindOrder::Even => schema::KindOrder::Even(Counted::Operations),
-            },
+            kinds,
             cursor: match cursor.get() {
                 Cursor::Shared => schema::Cursor::Shared,
                 Cursor::PerKind => schema::Cursor::PerKind,
@@ -245,11 +247,35 @@ fn needs_ends(section: &Named<WorkloadOptions>) -> bool {
         || options.align_of.get().is_some()
         || *options.coverage.get() == Coverage::Map
         || *options.run.get() == RunKind::Again
-        || *options.kind_order.get() == KindOrder::Even
+        || *options.kind_order.get() != KindOrder::Drawn
         || matches!(
             options.file_order.get(),
             FileOrder::Zipf(..) | FileOrder::Pareto(..) | FileOrder::Normal(..)
         )
+}
+
+/// Kinds that are drawn anew: there have to be reads and writes for it, and nothing else.
+fn redrawn(
+    section: &Named<WorkloadOptions>,
+    cases: &[Case],
+    remarks: &mut Remarks,
+) -> Option<schema::KindOrder> {
+    let share = |kind| cases.iter().filter(|case| case.kind == kind).map(|case| case.weight).sum::<f64>();
+    let (reads, writes) = (share(OperationKind::Read), share(OperationKind::Write));
+    if share(OperationKind::Trim) > 0.0 {
+        let message = format!(
+            "the workload \"{}\" trims, and kinds that are drawn anew are reads and writes",
+            section.name
+        );
+        remarks.error("plan.mix", section.options.kind_order.span(), message, "use kind_order = \"drawn\"");
+        return None;
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a hundred")]
+    let read_percent = (100.0 * reads / (reads + writes)).round() as u32;
+    Some(match read_percent {
+        1..=99 => schema::KindOrder::Redrawn { read_percent },
+        _ => schema::KindOrder::Drawn,
+    })
 }
 
 fn file_order(order: FileOrder) -> schema::FileOrder {

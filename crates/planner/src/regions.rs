@@ -6,9 +6,10 @@ use crate::engines;
 use crate::operations::Operations;
 use crate::remarks::Remarks;
 use crate::targets::{Addressed, Class};
-use fathom_model::{Amount, Dialect, Named, StreamOptions};
+use fathom_model::{Amount, Dialect, Engine, Job, Layout, Named, StreamOptions};
 use fathom_schema::Extent;
 use fathom_units::{Bytes, Ratio, saturating_sum};
+use std::collections::HashMap;
 
 /// Shares are kept to this fraction, so that 5 × 20% is exactly all: 0.2 itself has no exact binary form.
 const SHARE_PARTS: f64 = 1e12;
@@ -78,13 +79,51 @@ fn start_in(options: &StreamOptions, block: u64, number: u64, whole: u64) -> u64
     }
 }
 
-/// The extents that worker `number` of a stream addresses before workers divide them, in the order of the targets.
+/// By stream of a job: how long those before it make the file that it works on. Of streams on several sections, and of files whose
+/// length nobody sees to, nothing is said.
+pub(crate) fn grown_before(job: &Job) -> Vec<u64> {
+    let makes = |name: &str| {
+        let section = job.targets.iter().find(|section| section.name == name);
+        section.is_some_and(|section| *section.options.layout.get() != Layout::Created)
+    };
+    let mut makers: HashMap<&str, bool> = HashMap::new();
+    let mut lengths: HashMap<&str, u64> = HashMap::new();
+    let mut grown = Vec::with_capacity(job.streams.len());
+    for stream in &job.streams {
+        let [name] = stream.options.targets.get().map_or(&[][..], Vec::as_slice) else {
+            grown.push(0);
+            continue;
+        };
+        let length = lengths.entry(name).or_default();
+        grown.push(*length);
+        let is_maker = *stream.options.engine.get() != Engine::Null
+            && *makers.entry(name).or_insert_with(|| makes(name));
+        if is_maker {
+            *length = (*length).max(reach(&stream.options, 1, 1).unwrap_or(0));
+        }
+    }
+    grown
+}
+
+/// How long the clones of a stream make its file that fio sets up before worker `number`: the first comes first, the others from the
+/// last on.
+pub(crate) fn grown_by_clones(options: &StreamOptions, number: u32) -> u64 {
+    let Some(&Amount::Bytes(size)) = options.size.get() else { return 0 };
+    let last = options.first_worker.get().saturating_add(options.workers.get().saturating_sub(1));
+    if number == 0 || number >= last || *options.engine.get() == Engine::Null {
+        return 0;
+    }
+    start_in(options, 1, u64::from(last), 0).saturating_add(size.0)
+}
+
+/// The extents that worker `number` of a stream addresses before workers divide them, in the order of the targets. `grown`: how long
+/// others make its file before.
 pub(crate) fn of_worker(
     stream: &Named<StreamOptions>,
     operations: &Operations,
     number: u32,
     sections: &[&[Addressed]],
-    dialect: Dialect,
+    (dialect, grown): (Dialect, u64),
     remarks: &mut Remarks,
 ) -> Option<Vec<Extent>> {
     let (mut extents, mut behind) = (Vec::new(), false);
@@ -116,11 +155,12 @@ pub(crate) fn of_worker(
             if dialect != Dialect::Fio && room >= operations.smallest {
                 room = 0;
             }
-            // What goes on behind its region knows files as long as fio's jobs found or made them, and not what others make
-            // of them. What the job itself adds behind whole blocks is less than one.
-            let by_others = item.class == Class::File && room >= operations.smallest;
-            if by_others && dialect == Dialect::Fio && goes_on_behind(operations) {
-                room = item.there.saturating_sub(start.saturating_add(length));
+            // fio's jobs know files as long as they found or made them, or others made them before, and not what others make of
+            // them later. What the job itself adds behind whole blocks is less than one.
+            let by_others = matches!(item.class, Class::File | Class::Null) && room >= operations.smallest;
+            if by_others && dialect == Dialect::Fio && (count == 1 || goes_on_behind(operations)) {
+                let before = if count == 1 { grown } else { 0 };
+                room = room.min(item.there.max(before).saturating_sub(start.saturating_add(length)));
             }
             if dialect == Dialect::Fio && room > 0 && count == 1 {
                 tell_of_early_end(stream, operations, item, (length, room), remarks);

@@ -88,9 +88,9 @@ impl Remarks {
             && !all.iter().any(|d| d.code == code && d.span == span && (once || d.message == message))
     }
 
-    /// Errors other than "not built yet", which a plan survives.
+    /// Whether there are errors.
     pub(crate) fn has_faults(&self) -> bool {
-        self.diagnostics.all().iter().any(|d| d.level == Level::Error && d.code != crate::NOT_BUILT)
+        self.diagnostics.all().iter().any(|d| d.level == Level::Error)
     }
 }
 

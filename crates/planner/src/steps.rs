@@ -6,13 +6,14 @@ use crate::engines;
 use crate::host;
 use crate::links::Links;
 use crate::points::Point;
+use crate::regions;
 use crate::remarks::Remarks;
 use crate::safety::Intent;
 use crate::scene::{self, Maxima, Scene};
 use crate::streams::{Resolved, Setting};
 use crate::targets;
 use crate::verification;
-use fathom_model::{Diagnostic, Job, Named, OnError, Rate, RunOptions, StageOptions, StreamOptions};
+use fathom_model::{Diagnostic, Dialect, Job, Named, OnError, Rate, RunOptions, StageOptions, StreamOptions};
 use fathom_schema::{ErrorPolicy, Step, Stream};
 use fathom_units::Nanos;
 use std::collections::HashSet;
@@ -89,6 +90,7 @@ pub(crate) fn build(
         curve: point.load,
         targets: &targets,
         maxima,
+        grown: &if job.dialect == Dialect::Fio { regions::grown_before(&job) } else { Vec::new() },
     };
     let running_loads: Vec<&scene::Load<'_>> =
         loads.iter().filter(|load| running.binary_search(&load.index).is_ok()).collect();
@@ -130,6 +132,7 @@ pub(crate) fn build(
         },
         interval: *interval.get(),
         abort_when: scene.abort_when.to_vec(),
+        trees: targets.trees,
     };
     advice::trims_are_possible(scene, &step, &running_loads, remarks);
     advice::of_step(scene, &links, &step, &running_loads, remarks);

@@ -51,6 +51,8 @@ pub(crate) struct Setting<'a> {
     pub curve: points::Load,
     pub targets: &'a Targets,
     pub maxima: &'a Maxima,
+    /// By stream of the job: how long those before it make the file that it works on, where that is one.
+    pub grown: &'a [u64],
 }
 
 /// A stream and whether it shows how fast it can go.
@@ -68,9 +70,10 @@ impl Setting<'_> {
     pub(crate) fn stream(&self, load: &Load<'_>, remarks: &mut Remarks) -> Option<Resolved> {
         let Load { index, section, operations, workload: _, trace, mirrors, is_paired: _ } = load;
         let StreamOptions {
-            workload: _, // in `operations`
-            targets: _,  // in `sections`
-            workers: _,  // `depth` and Crew::plans
+            workload: _,   // in `operations`
+            targets: _,    // in `sections`
+            workers: _,    // `depth` and Crew::plans
+            kind_seeds: _, // Crew::plans
             queue_depth: _,
             engine: _, // and `direct`, buffers and files: engines::engine and engines::mode
             direct: _,
@@ -208,6 +211,7 @@ impl Setting<'_> {
             // Both ends of a connection draw the same.
             seed: seeds::of_stream(self.job, mirrors.unwrap_or(*index), self.scene.entropy),
             dialect: self.job.dialect,
+            grown: self.grown.get(*index).copied().unwrap_or(0),
         };
         let mut manned = match trace {
             None => crew.plans(remarks)?,

@@ -16,7 +16,7 @@ use fathom_model::{
 };
 use fathom_schema::{
     self as schema, FileKind, LayoutRule, NameOperation, NoteKind, Severity, SimDevice, SimPlace, SimService,
-    Target, TargetFact,
+    Target, TargetFact, Tree,
 };
 use fathom_units::{Bytes, Nanos};
 use std::collections::{BTreeMap, HashMap};
@@ -80,6 +80,8 @@ pub(crate) struct Targets {
     /// By section name.
     pub sections: BTreeMap<String, Vec<Addressed>>,
     pub intents: Vec<Intent>,
+    /// Trees that are removed after the run.
+    pub trees: Vec<Tree>,
 }
 
 /// Where a target of the step stands, and whether anything changes it.
@@ -169,7 +171,14 @@ pub(crate) fn resolve(
         };
         let (set_size, set_has_data) = (set_size(&items), items.iter().any(is_filled));
         let resolver = Resolver { scene, job, section, users: &users, usage, set_size, set_has_data };
-        resolver.say_not_built(remarks);
+        if let Some(root) = files::root(section) {
+            if !resolver.tree_is_possible(&root, remarks) {
+                continue;
+            }
+            if *section.options.remove.get() {
+                found.trees.push(Tree { root });
+            }
+        }
         let running: Vec<&Load<'_>> = users.iter().filter(|load| runs[load.index]).copied().collect();
         peers::check(section, &running, usage.reads, remarks);
         let addressed: Vec<Addressed> =
@@ -198,17 +207,25 @@ struct Resolver<'a> {
 }
 
 impl Resolver<'_> {
-    /// What can be planned and not run.
-    fn say_not_built(&self, remarks: &mut Remarks) {
-        let options = &self.section.options;
-        if *options.kind.get() == TargetKind::Tree {
-            let message = format!(
-                "the directory tree \"{}\" is planned, but making its directories is not built yet",
-                self.section.name
-            );
-            let help = "use directory and files for a set of files in one directory";
-            remarks.error(crate::NOT_BUILT, options.kind.span().or(Some(self.section.span)), message, help);
+    /// Whether a tree can be where its root is said to be: in a folder that is there, so that a slip of the pen makes no folders.
+    fn tree_is_possible(&self, root: &Path, remarks: &mut Remarks) -> bool {
+        if !self.usage.opened {
+            return true;
         }
+        let Some(fact) = self.fact(root, remarks) else { return false };
+        let name = root.display();
+        let (message, help) = match fact.kind {
+            FileKind::Folder => return true,
+            FileKind::Absent if self.makes_folders() && !safety::is_among_devices(fact) => return true,
+            FileKind::Absent | FileKind::NoFolder => (
+                format!("the root of the tree, {name}, is not there"),
+                format!("make it with: mkdir -p {name}"),
+            ),
+            _ => (format!("the root of the tree, {name}, is no folder"), "name a folder".to_owned()),
+        };
+        let options = &self.section.options;
+        remarks.error("target.no-folder", options.directory.span().or(options.path.span()), message, help);
+        false
     }
 
     fn item(
@@ -568,7 +585,8 @@ impl Resolver<'_> {
 
     fn makes_folders(&self) -> bool {
         let options = &self.section.options;
-        *options.make_folder.get() && *options.layout.get() != Layout::MustExist
+        let is_tree = *options.kind.get() == TargetKind::Tree;
+        (is_tree || *options.make_folder.get()) && *options.layout.get() != Layout::MustExist
     }
 
     /// The size of a file whose size is drawn: whole blocks, the same for the same path and seed in every run. One that

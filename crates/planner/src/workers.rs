@@ -27,6 +27,8 @@ pub(crate) struct Crew<'a> {
     pub lanes: u32,
     pub seed: u64,
     pub dialect: Dialect,
+    /// How long streams before this one make its file.
+    pub grown: u64,
 }
 
 /// The workers, and what one pass over its part is for each of them.
@@ -73,7 +75,7 @@ impl Crew<'_> {
                 self.operations,
                 first,
                 self.sections,
-                self.dialect,
+                (self.dialect, self.grown),
                 remarks,
             )?;
             self.all_together(&region, threads, remarks)
@@ -85,6 +87,12 @@ impl Crew<'_> {
         let number = *self.stream.options.first_worker.get();
         let seed = seeds::of_worker(self.seed, u64::from(number));
         WorkerPlan { extents: Vec::new(), part: part(0, 1), seed, cpus: self.cpus(0) }
+    }
+
+    /// The seed of the worker at this place of the stream, with what its draws of kinds begin with where that is given.
+    fn with_kind_seed(&self, seed: u64, index: usize) -> u64 {
+        let given = self.stream.options.kind_seeds.get().and_then(|seeds| seeds.get(index));
+        given.map_or(seed, |&given| seed >> 32 << 32 | u64::from(given))
     }
 
     /// Every worker has a region of its own, or the same one for itself; only its lanes divide it.
@@ -114,7 +122,7 @@ impl Crew<'_> {
                 self.operations,
                 number,
                 self.sections,
-                self.dialect,
+                (self.dialect, self.grown.max(regions::grown_by_clones(&self.stream.options, number))),
                 remarks,
             )?;
             let parts =
@@ -130,6 +138,7 @@ impl Crew<'_> {
                 } else {
                     seeds::of_worker(self.seed, u64::from(number) * lanes + lane as u64)
                 };
+                let seed = if lanes == 1 { self.with_kind_seed(seed, index) } else { seed };
                 plans.push(WorkerPlan { extents, part, seed, cpus: self.cpus(index as u64) });
             }
         }

@@ -183,6 +183,7 @@ fn outcome_of(ended: Result<StepStop, RunError>, signal: i32) -> (Outcome, Optio
 /// Lets the targets of these steps stay; whether one was to be removed.
 fn keep(steps: &mut [Step]) -> bool {
     let mut was_to_go = false;
+    steps.iter_mut().for_each(|step| step.trees.clear());
     for target in steps.iter_mut().flat_map(|step| &mut step.targets) {
         match &mut target.kind {
             TargetKind::File { remove_after, .. } | TargetKind::Folder { remove_after, .. } => {

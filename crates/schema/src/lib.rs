@@ -64,7 +64,7 @@ pub use simulated::{SimDevice, SimPlace, SimService};
 pub use step::{
     Arrival, Backlog, Case, Content, Coverage, Cursor, Distribution, ErrorPolicy, Extent, Fill, Freshness,
     LayoutRule, Pacing, Quota, RangeSync, RatePiece, Repeats, ReuseClass, SharePart, Size, Step, Stream,
-    StreamLimits, SyncRule, Target, TargetKind, Think, TimeLimit, WorkerPlan, Workload, ZoneShare,
+    StreamLimits, SyncRule, Target, TargetKind, Think, TimeLimit, Tree, WorkerPlan, Workload, ZoneShare,
 };
 pub use tally::{Interval, KindTally, LatencyTally, Moments, OperationKind, Phase, StreamTally};
 pub use targets::{LatencySum, TARGETS_COUNTED_MAX, TargetTally};

@@ -43,6 +43,17 @@ pub struct Step {
     /// What ends the run before its time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub abort_when: Vec<Condition>,
+    /// Directory trees that go after the run: what of their folders the run has made, and nothing is left in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trees: Vec<Tree>,
+}
+
+/// A directory tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tree {
+    /// Its root.
+    #[serde(with = "wire::path")]
+    pub root: PathBuf,
 }
 
 /// One file, device or substitute that operations are aimed at.

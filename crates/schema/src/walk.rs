@@ -55,6 +55,13 @@ pub enum KindOrder {
     Drawn,
     /// The one that is furthest behind its share. Not for [`PassEnd::Anew`].
     Even(Counted),
+    /// Of reads and writes the kind that came last, until it has done as many as its share was of them when it took over; then
+    /// drawn, by the numbers of a taus88 that begins with the low 32 bits of the worker's seed: fio's rule, and its numbers.
+    /// Not for [`PassEnd::Anew`].
+    Redrawn {
+        /// Share of reads, 1 to 99 %.
+        read_percent: u32,
+    },
 }
 
 /// Where the operations of a run go after its first.

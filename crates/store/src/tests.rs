@@ -54,6 +54,7 @@ pub(crate) fn step_started(index: u32) -> Event {
         errors: ErrorPolicy::Stop,
         interval: Nanos::secs(1),
         abort_when: Vec::new(),
+        trees: Vec::new(),
     };
     Event::StepStarted(Box::new(StepStarted {
         index,

@@ -19,6 +19,9 @@ export interface RunRow {
   steps: number;
 }
 
+/** Whether a run in this state goes on, here or in another process. */
+export const goesOn = (state: string): boolean => state === "running" || state === "elsewhere";
+
 /** A fault of a job's text, with its place. */
 export interface Diagnostic {
   code: string;
@@ -284,6 +287,11 @@ const of = (run: string) => `runs/${encodeURIComponent(run)}`;
 export const api = {
   session: () => ask<{ role: Role }>("session"),
   runs: () => ask<RunRow[]>("runs"),
+  /** The runs that go on, here and in other processes. */
+  going: async () => {
+    const { run, elsewhere } = await ask<{ run: string | null; elsewhere: string[] }>("status");
+    return run === null ? elsewhere : [run, ...elsewhere];
+  },
   report: (run: string) => ask<Report>(of(run)),
   /** With lines of these streams, else of the first ones. Null from a server that has no charts to give. */
   charts: (run: string, streams: number[] = []) =>

@@ -60,8 +60,31 @@ function isWhole(value: unknown): value is Moment {
   return isFilled && streams.length === filled.depths.length;
 }
 
+/** Pause after the last change before it is remembered, which takes as long as to show it: longer than between keys. */
+const pause_ms = 400;
+
+/** What was changed and is not remembered yet. */
+let waiting: { timer: ReturnType<typeof setTimeout>; keep: () => void } | null = null;
+
+/** Has a change remembered when the typing rests: `keep` says what there is then. */
+export function rememberSoon(keep: () => void): void {
+  if (waiting) clearTimeout(waiting.timer);
+  waiting = { timer: setTimeout(rememberNow, pause_ms), keep };
+}
+
+/** Has it remembered before anything is lost: the page is left, or may be. */
+export function rememberNow(): void {
+  if (!waiting) return;
+  const { timer, keep } = waiting;
+  clearTimeout(timer);
+  waiting = null;
+  keep();
+}
+
 /** What this tab remembers; null where that is nothing. */
 export function remembered(): Composed | null {
+  // A page that takes the place of another of its kind asks before that one has gone.
+  rememberNow();
   try {
     const found: unknown = JSON.parse(sessionStorage.getItem(place) ?? "null");
     if (!isTable(found) || !isWhole(found.now)) return null;

@@ -18,7 +18,7 @@ import {
 import { options } from "./limits";
 import { joined, released } from "./references";
 import { openString } from "./remarks";
-import { edited, isTable, parse, same, type Table } from "./toml";
+import { edited, isTable, parse, same, toToml, type Table } from "./toml";
 
 /** Something that is measured. */
 export interface Target {
@@ -146,12 +146,14 @@ export const combinesDepths = (form: Form): boolean =>
 function sweeps(form: Form): [string, Values][] {
   const { streams } = form;
   const isTogether = cyclesTogether(form);
-  const dimensions = streams.flatMap((stream, at): [string, Values][] => {
+  const seen = new Set<string>();
+  const dimensions = streams.flatMap((stream): [string, Values][] => {
     const [only, ...others] = stream.lines;
     const [load, flow] =
       streams.length === 1 ? ["workload", "stream"] : [`workload.${stream.workload}`, `stream.${stream.name}`];
     // Lines that several streams share are swept once.
-    const isFirst = streams.findIndex(({ workload }) => workload === stream.workload) === at;
+    const isFirst = !seen.has(stream.workload);
+    seen.add(stream.workload);
     const single = only && others.length === 0 && isFirst && !needsMix(only) ? only : null;
     return [
       [`${load}.block_size`, single ? listed(single.blockSize) : []],
@@ -196,10 +198,8 @@ function targetTable({ kind, path, size, remove, depth, width, files, everywhere
   return kind === "path" && !builtIn ? { path, ...table } : table;
 }
 
-function streamTable(stream: Stream, form: Form, isSwept: (option: string) => boolean): Table {
+function streamTable(stream: Stream, isAll: boolean, isOnly: boolean, isSwept: (option: string) => boolean): Table {
   const { name, workload, targets, workers, depths, rate, direct, priorityClass, priorityLevel } = stream;
-  const isAll = targets.length === form.targets.length;
-  const isOnly = new Set(form.streams.map((one) => one.workload)).size === 1;
   return filled([
     ["workload", workload === name || isOnly ? "" : workload],
     ["targets", isAll ? "" : targets],
@@ -217,12 +217,14 @@ function tableOf(form: Form): Table {
   const swept = sweeps(form);
   const isSwept = (path: string) => swept.some(([option]) => option === path);
   const several = form.streams.length > 1;
+  const isOnly = new Set(form.streams.map(({ workload }) => workload)).size === 1;
   const workloads: Table = {};
   const streams: Table = {};
   for (const stream of form.streams) {
     const [load, flow] = several ? [`workload.${stream.workload}`, `stream.${stream.name}`] : ["workload", "stream"];
     workloads[stream.workload] ??= workloadTable(stream, (option) => isSwept(`${load}.${option}`));
-    streams[stream.name] = streamTable(stream, form, (option) => isSwept(`${flow}.${option}`));
+    const isAll = stream.targets.length === form.targets.length;
+    streams[stream.name] = streamTable(stream, isAll, isOnly, (option) => isSwept(`${flow}.${option}`));
   }
   const times = filled([
     ["ramp", form.ramp],
@@ -242,7 +244,23 @@ function tableOf(form: Form): Table {
 }
 
 /** The job that a form says. */
-export const toText = (form: Form): string => edited("", {}, tableOf(form));
+export const toText = (form: Form): string => toToml(tableOf(form));
+
+/** What was read last: the same text is asked for its form, its points and its change, at each key. */
+let lastRead: { job: string; table: Table | TomlError } | null = null;
+
+/** What a text says, which is not to be changed, or why it is no TOML. */
+function tableIn(job: string): Table | TomlError {
+  if (lastRead?.job !== job) {
+    try {
+      lastRead = { job, table: parse(job) };
+    } catch (error) {
+      if (!(error instanceof TomlError)) throw error;
+      lastRead = { job, table: error };
+    }
+  }
+  return lastRead.table;
+}
 
 /** Sections that another began as, by kind: what no field shows of the one holds for the other, too. */
 export type Like = Record<"workload" | "stream", { name: string; from: string }>;
@@ -252,12 +270,11 @@ export type Like = Record<"workload" | "stream", { name: string; from: string }>
  * section that is gone.
  */
 export function rewritten(text: string, form: Form, like?: Like): string {
-  const shown = toForm(text);
-  if (!shown) return toText(form);
+  const [shown, whole] = [toForm(text), tableIn(text)];
+  if (!shown || whole instanceof TomlError) return toText(form);
   // What the form alone has written is written in its order.
   if (text === toText(shown.form)) return toText(form);
   const [before, after] = [tableOf(shown.form), tableOf(form)];
-  const whole = parse(text);
   for (const [kind, { name, from }] of Object.entries(like ?? {})) {
     const [source, known, fresh] = [
       sectionOf(whole, kind, from),
@@ -320,8 +337,8 @@ const bounds = ["time", "ramp", "ramp_bytes", "start_delay", "passes", "bytes", 
  * that cannot be read, or that finds its points itself.
  */
 export function pointsOf(job: string): { count: number; seconds: number | null } | null {
-  if (unreadOf(job)) return null;
-  const table = parse(job);
+  const table = tableIn(job);
+  if (table instanceof TomlError) return null;
   const isBounded = sections(table, "stream").some(([, stream]) => bounds.some((option) => option in stream));
   let [points, seconds]: [number, number | null] = [0, isBounded ? null : 0];
   for (const [, stage] of sections(table, "stage")) {
@@ -353,8 +370,11 @@ function sections(job: Table, kind: string): [string, Table][] {
 }
 
 /** A section as it is written, or nothing of one that is not. */
-const sectionOf = (job: Table, kind: string, name: string): Table =>
-  sections(job, kind).find(([one]) => one === name)?.[1] ?? {};
+function sectionOf(job: Table, kind: string, name: string): Table {
+  const of = job[kind];
+  const found = isTable(of) && Object.hasOwn(of, name) ? of[name] : undefined;
+  return isTable(found) ? found : {};
+}
 
 /** A target as the form has it. */
 function targetOf([name, of]: [string, Table]): Target {
@@ -384,15 +404,11 @@ export interface Unread {
 
 /** Why the form has nothing of a text to show: null where it is TOML all the same, and names no target or no stream. */
 export function unreadOf(job: string): Unread | null {
-  try {
-    parse(job);
-    return null;
-  } catch (error) {
-    if (!(error instanceof TomlError)) throw error;
-    // The reader tells of such a string only where it stumbles, which may be lines behind it.
-    const open = openString(job);
-    return open !== null && open <= error.line ? { line: open, isOpen: true } : { line: error.line, isOpen: false };
-  }
+  const error = tableIn(job);
+  if (!(error instanceof TomlError)) return null;
+  // The reader tells of such a string only where it stumbles, which may be lines behind it.
+  const open = openString(job);
+  return open !== null && open <= error.line ? { line: open, isOpen: true } : { line: error.line, isOpen: false };
 }
 
 /** A text in the form's fields. */
@@ -404,13 +420,8 @@ export interface Shown {
 
 /** What a text says in the form's fields: null when it is no TOML (yet), or has nothing that the form shows. */
 export function toForm(job: string): Shown | null {
-  let table: Table;
-  try {
-    table = parse(job);
-  } catch (error) {
-    if (error instanceof TomlError) return null;
-    throw error;
-  }
+  const table = tableIn(job);
+  if (table instanceof TomlError) return null;
   const targets = sections(table, "target").map(targetOf);
   const workloads = new Map(sections(table, "workload"));
   const flows = sections(table, "stream");
@@ -551,7 +562,7 @@ function isShown(option: string, value: unknown, known: unknown, name: string, f
     const isLine = (one: unknown, at: number) => isTable(one) && same({ ...lineDefaults, ...one }, known[at]);
     return value.length === known.length && value.every(isLine);
   }
-  const stream = form.streams.find((one) => one.name === name);
+  const stream = ["workload", "targets"].includes(option) ? form.streams.find((one) => one.name === name) : undefined;
   if (option === "workload" && typeof value === "string" && stream) return value === stream.workload;
   if (option === "targets" && stream) {
     const aims = Array.isArray(value) ? value : [value];
@@ -625,12 +636,8 @@ export interface Spec {
 
 /** The access specifications that a job has: each workload whose lines the form can show. */
 export function specsOf(job: string): Spec[] {
-  let table: Table;
-  try {
-    table = parse(job);
-  } catch {
-    return [];
-  }
+  const table = tableIn(job);
+  if (table instanceof TomlError) return [];
   return sections(table, "workload").flatMap(([name, workload]) => {
     const known = ["mix", ...ofLines, "align"];
     const lines = linesOf(workload);

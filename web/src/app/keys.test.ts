@@ -21,7 +21,9 @@ test("what others name is no key of a list", () => {
     [...text.matchAll(/\{#each (.+?) as (?:const as )?(.+?) \(([^()]+)\)\}/g)].flatMap(([, list, items, key]) => {
       const place = items?.split(",").at(-1)?.trim();
       const isPlace = /^\w+$/.test(place ?? "") && key === place && (items ?? "").includes(",");
-      return isPlace || own.some((pattern) => pattern.test(list ?? "")) ? [] : [`${path}: ${list} by ${key}`];
+      // Runs are counted in these, where there are several files of one.
+      const isCounted = key === "keys[at]";
+      return isPlace || isCounted || own.some((pattern) => pattern.test(list ?? "")) ? [] : [`${path}: ${list} by ${key}`];
     }),
   );
   expect(Object.keys(pages).length).toBeGreaterThan(15);

@@ -47,11 +47,24 @@ export function address({ page, runs }: Route): string {
   return runs.length > 0 ? `#/${page}/${runs.map(encodeURIComponent).join(",")}` : `#/${page}`;
 }
 
-const state = $state({ route: parseRoute(location.hash) });
-addEventListener("hashchange", () => (state.route = parseRoute(location.hash)));
+const state = $state({ route: parseRoute(location.hash), visits: 0 });
+let shown = location.hash;
+addEventListener("hashchange", () => {
+  shown = location.hash;
+  state.route = parseRoute(shown);
+});
+// This comes for any address, also for the one that is shown.
+addEventListener("popstate", () => {
+  if (location.hash === shown) state.visits += 1;
+});
 
 export function route(): Route {
   return state.route;
+}
+
+/** Counts how often someone went to the address that was shown already, to see it anew. */
+export function visits(): number {
+  return state.visits;
 }
 
 export function go(to: Route): void {

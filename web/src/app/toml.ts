@@ -101,13 +101,21 @@ function scanned(lines: string[]): { sections: Section[]; options: Option[] } {
   return { sections, options };
 }
 
-function isWhole(lines: string[]): boolean {
+/** What a text says, or null where it is no TOML. */
+function readable(text: string): Table | null {
   try {
-    parse(lines.join("\n"));
-    return true;
+    return parse(text);
   } catch {
-    return false;
+    return null;
   }
+}
+
+const isWhole = (lines: string[]): boolean => readable(lines.join("\n")) !== null;
+
+/** The text, where it says this; else one that is written anew: nothing of it is lost but remarks. */
+function saying(job: Table, text: string): string {
+  const found = readable(text);
+  return found && same(pruned(found), pruned(job)) ? text : stringify(job);
 }
 
 /** The remark behind an option, with the blanks before it. */
@@ -341,6 +349,12 @@ function sweep(written: unknown, before: unknown, after: unknown): unknown {
   return Object.keys(all).length > 0 ? all : undefined;
 }
 
+/** A job as a text of its own: its sections in their order, a blank line between them. */
+export function toToml(job: Table): string {
+  const blocks = [...sectionsOf(job)].map(([key, options]) => blockOf(JSON.parse(key) as string[], options).join("\n"));
+  return saying(job, `${blocks.join("\n\n")}\n`);
+}
+
 /**
  * The text with what differs between two jobs: sections and options that are in the one and not in the other come or go,
  * and those with other values are given them.
@@ -390,9 +404,8 @@ export function edited(text: string, before: Table, after: Table): string {
       else within(path)[option] = value;
     }
   }
-  const found = `${lines.join("\n")}\n`;
-  // A text of another form, such as one with tables within a line, is written anew: nothing of it is lost but remarks.
-  return isKept && isWhole([found]) && same(pruned(parse(found)), pruned(wanted)) ? found : stringify(wanted);
+  // A text of another form, such as one with tables within a line, is written anew.
+  return isKept ? saying(wanted, `${lines.join("\n")}\n`) : stringify(wanted);
 }
 
 /** The text with one option of another value, or without it. */

@@ -76,6 +76,7 @@ fn of_steps(left: &Step, right: &Step) -> Vec<Difference> {
         errors,
         interval,
         abort_when: _,
+        trees: _,
     } = left;
     let mut found = Differing::default();
     found.add("streams", streams.len().to_string(), right.streams.len().to_string());

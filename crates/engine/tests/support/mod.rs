@@ -123,6 +123,7 @@ pub fn step(target: TargetKind, stream: Stream) -> Step {
         errors: ErrorPolicy::Stop,
         interval: Nanos::secs(1),
         abort_when: Vec::new(),
+        trees: Vec::new(),
     }
 }
 

@@ -5,8 +5,8 @@ use crate::command::store_folder;
 use crate::exit::Exit;
 use crate::session::{self, Planned};
 use crate::{diagnose, load, terminal};
+use fathom_planner::PlanNote;
 use fathom_planner::safety::{self, Intent, Verdict};
-use fathom_planner::{NOT_BUILT, PlanNote};
 use fathom_schema::{Case, Size, Step};
 use fathom_units::{Bytes, Nanos};
 use serde_json::json;
@@ -30,14 +30,9 @@ fn try_run(args: &PlanArgs) -> Result<Exit, Exit> {
     }
     let facts = session::look_at_all(&mut loaded, &args.consent, &store);
     let (plan, diagnostics) = fathom_planner::plan(&loaded.job, &facts, 0);
-    // What cannot be run yet can still be shown; the exit code says it.
     loaded.diagnostics.extend(diagnostics);
-    let outcome = session::report_faults(&loaded);
-    let only_not_built =
-        loaded.diagnostics.all().iter().all(|d| d.level != fathom_model::Level::Error || d.code == NOT_BUILT);
-    let Some(plan) = plan.filter(|_| only_not_built) else {
-        return Err(outcome.err().unwrap_or(Exit::Internal));
-    };
+    session::report_faults(&loaded)?;
+    let plan = plan.ok_or(Exit::Internal)?;
     let planned = Planned { loaded, facts, plan, earlier: Vec::new() };
     let consent = session::consent_of(&args.consent, false);
     let verdict = safety::judge(&planned.plan.intents, &planned.plan.commands, &planned.facts, &consent);
@@ -47,7 +42,6 @@ fn try_run(args: &PlanArgs) -> Result<Exit, Exit> {
         terminal::page(&as_text(&planned, &verdict))
     };
     printed.map_err(|_| Exit::Internal)?;
-    outcome?;
     Ok(if verdict.allows() {
         Exit::Ok
     } else if verdict.refusals.is_empty() {

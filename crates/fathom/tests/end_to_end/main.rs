@@ -52,5 +52,6 @@ mod steady;
 mod support;
 mod tables;
 mod terminal;
+mod trees;
 mod verify;
 mod wrappers;

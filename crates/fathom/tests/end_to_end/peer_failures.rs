@@ -134,6 +134,29 @@ fn a_job_that_cannot_start_fails_by_itself() {
     );
 }
 
+/// Polling wants direct I/O. The peer's job has the error of its first operation, ours of its start; the others run.
+#[test]
+fn a_job_that_cannot_poll_fails_by_itself() {
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("a_job_that_cannot_poll_fails_by_itself", &why);
+    }
+    let bench = Bench::new();
+    bench.write("plain", vec![7; 64 << 10]);
+    let line = "--filename=plain --rw=read --size=64k --output-format=json --output=out --name=a --ioengine=io_uring \
+                --hipri=1 --name=b --ioengine=psync";
+    for program in [&["fio"][..], &[FATHOM, "fio"]] {
+        let words: Vec<&str> = program.iter().copied().chain(line.split_whitespace()).collect();
+        assert_eq!(bench.run(&words).code, 1);
+        let text = fs::read_to_string(bench.path("out")).expect("there is a report");
+        let report: Value =
+            serde_json::from_str(&text[text.find('{').expect("it is JSON")..]).expect("it is JSON");
+        let jobs = report["jobs"].as_array().expect("a list");
+        let errors: Vec<&Value> = jobs.iter().map(|job| &job["error"]).collect();
+        assert_eq!(errors, [95, 0]);
+        assert_eq!(jobs[1]["read"]["total_ios"], 16);
+    }
+}
+
 /// Errors that a job goes on after are none of the exit code's, whatever another job has, nor are they told.
 #[test]
 fn a_job_that_goes_on_after_its_errors_has_not_failed() {

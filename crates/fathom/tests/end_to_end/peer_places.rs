@@ -367,6 +367,26 @@ fn runs_of_operations_do_not_end_for_what_another_job_adds() {
     }
 }
 
+/// The last operation of a sequential job reaches behind its size only into what was there, or what jobs before it made.
+#[test]
+fn tails_are_those_of_files_as_each_job_knows_them() {
+    let test = "tails_are_those_of_files_as_each_job_knows_them";
+    let lines = [
+        "--size=10000 --filename=f --name=b --size=1m --filename=f",
+        "--size=1m --filename=f --name=b --size=10000 --filename=f",
+        "--size=10000 --offset=4k --filename=f --name=b --size=1m --filename=f",
+        "--rw=write --size=10000 --filename=f --name=b --rw=write --size=1m --filename=f --stonewall",
+        "--rw=write --size=1m --filename=f --name=b --rw=write --size=10000 --filename=f --stonewall",
+        "--fallocate=none --rw=write --size=1m --filename=f --name=b --fallocate=none --rw=write --size=10000 --filename=f",
+        "--ioengine=null --size=10000 --filename=f --name=b --ioengine=null --size=1m --filename=f",
+        "--ioengine=null --size=1m --filename=f --name=b --ioengine=null --size=10000 --filename=f",
+        "--size=10000 --filename=f --numjobs=3 --offset_increment=16384",
+        "--size=10000 --filename=f --numjobs=3 --offset_increment=16384 --group_reporting",
+    ];
+    checked(test, &lines, &[], false);
+    checked(test, &lines[..2], &[("f", 2 << 20)], false);
+}
+
 #[test]
 fn clones_that_begin_behind_a_device_leave_the_others_of_their_group_alone() {
     let test = "clones_that_begin_behind_a_device_leave_the_others_of_their_group_alone";

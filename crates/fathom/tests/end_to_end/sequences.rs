@@ -246,6 +246,15 @@ fn operations_go_where_those_of_fio_go() {
         ("--rw=randread --bsrange=4k-16k --size=256k", 0, Coverage),
         ("--rw=randwrite --bssplit=4k/50:16k/50 --size=256k --nrfiles=2", 0, Coverage),
         ("--rw=randread --percentage_random=0 --size=64k", 0, Sequence),
+        // Reads and writes are drawn as by the peer.
+        ("--rw=rw --size=1m", 0, Sequence),
+        ("--rw=rw --rwmixread=80 --size=256k --nrfiles=4", 0, Sequence),
+        ("--rw=rw --bs=4k,8k --rwmixwrite=30 --randseed=77 --size=1m", 0, Sequence),
+        ("--rw=randrw --rwmixread=70 --size=1m --filename=x", 1 << 20, Counts),
+        ("--rw=randrw --rwmixread=5 --norandommap --size=1m", 0, Counts),
+        ("--rw=rw --size=2m --numjobs=3 --group_reporting --filename=x", 2 << 20, Counts),
+        ("--rw=rw --size=1m --numjobs=3 --number_ios=200", 0, Counts),
+        ("--rw=readwrite --verify=crc32c --do_verify=1 --verify_backlog=1 --size=2m", 0, Counts),
         // What is done with files.
         ("--rw=write --file_append=1 --size=64k --filename=x", 20_000, Sequence),
         ("--rw=read --file_append=1 --size=64k --filename=x", 20_480, Sequence),

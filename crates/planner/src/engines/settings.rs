@@ -249,7 +249,9 @@ fn ring_fits(
     let mut faults: Vec<(Option<Span>, String, &str)> = Vec::new();
     if ring.polled && mode == IoMode::Buffered {
         let message = format!("the stream \"{name}\" polls for completions and goes through the page cache");
-        faults.push((options.polled.span(), message, "use direct = true, or leave polling (hipri) out"));
+        let help = "use direct = true, or leave polling (hipri) out";
+        remarks.error("plan.polled-buffered", options.polled.span(), message, help);
+        return false;
     }
     if ring.polled && *options.polled.get() < Ratio::ONE {
         let message = format!(

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// Faults that fio finds when a job starts, not when it is read, with the error that the job then has: those of fio 3.33, but
 /// for a file that `allow_file_create=0` forbids to make, which fio calls no error and ends with 1 all the same.
-const AT_START: [(&str, Errno); 19] = [
+const AT_START: [(&str, Errno); 20] = [
     ("plan.needs-size", Errno::INVAL),
     ("plan.not-aligned", Errno::INVAL),
     ("plan.direct-refused", Errno::INVAL),
@@ -26,6 +26,7 @@ const AT_START: [(&str, Errno); 19] = [
     ("plan.no-cpu-load", Errno::INVAL),
     ("plan.no-program", Errno::INVAL),
     ("plan.not-mapped", Errno::NODEV),
+    ("plan.polled-buffered", Errno::OPNOTSUPP),
     ("target.absent", Errno::NOENT),
     ("target.permission", Errno::ACCESS),
     ("target.kind", Errno::ISDIR),

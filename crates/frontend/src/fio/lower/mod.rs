@@ -193,6 +193,7 @@ impl Lowering<'_> {
                 let place = base.rate_max.span().unwrap_or(*span);
                 base.rate_max.set(ByKind(vec![(Some(direction), rate)]), place);
             }
+            self.set_kind_seeds(&mut base, &lowered, clones);
             let stream = self.add_stream(name, *span, base);
             for order in 0..clones {
                 self.add_clone(parsed, &stream, subjob_of(order, clones), subjob_of(order, clones));
@@ -220,6 +221,7 @@ impl Lowering<'_> {
             if loads_state {
                 self.set_known_writes(&mut options, parsed);
             }
+            self.set_kind_seeds(&mut options, &lowered, 1);
             let stream_name = if clones == 1 { name.clone() } else { format!("{name}.{subjob}") };
             let stream = self.add_stream(&stream_name, *span, options);
             self.add_clone(parsed, &stream, 0, subjob);
@@ -318,6 +320,18 @@ impl Lowering<'_> {
         self.stages.last_mut().expect("starts with one and only grows").streams.push(name.clone());
         self.sections.add(&name);
         name
+    }
+
+    /// What the draws of reads and writes of the next clones begin with, in the order of their workers: with the seed of a job
+    /// its number decides it, with a fresh one nothing does.
+    fn set_kind_seeds(&self, options: &mut StreamOptions, lowered: &Lowered, clones: u32) {
+        let (true, Some(&Seed::Fixed(seed))) = (lowered.redraws, options.seed.get()) else { return };
+        let of_worker = |worker: u32| {
+            let order = if worker == 0 { 0 } else { clones - worker };
+            kind_seed(seed, self.extras.clones.len() as u64 + 1 + u64::from(order))
+        };
+        let span = options.seed.span().unwrap_or_default();
+        options.kind_seeds.set((0..clones).map(of_worker).collect(), span);
     }
 
     fn add_clone(&mut self, parsed: &ParsedJob, stream: &str, worker: u32, subjob: u32) {
@@ -703,6 +717,20 @@ fn block_sizes(settings: &Settings) -> [(u64, u64); 3] {
 /// The order in which fio numbers clones: the section itself, then from the last to the first.
 fn subjob_of(order: u32, clones: u32) -> u32 {
     if order == 0 { 0 } else { clones - order }
+}
+
+/// The seed of the draws of reads and writes of fio's job of this number: the fifth of those that it makes of the job's own, as was
+/// seen by what its jobs do.
+fn kind_seed(seed: u64, thread_number: u64) -> u32 {
+    const FACTOR: u64 = 0x9e37_0001;
+    const PLACE: u64 = 4;
+    let mut seed = seed;
+    for _ in 0..4 + PLACE {
+        seed = seed.wrapping_mul(FACTOR);
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "fio's generator takes the low half")]
+    let low = seed.wrapping_mul(thread_number).wrapping_add(PLACE) as u32;
+    low
 }
 
 /// A number in which every bit depends on every bit of `seed` (the finaliser of `SplitMix64`; Steele, Lea and Flood 2014).

@@ -23,6 +23,8 @@ pub(super) struct Lowered {
     pub(super) rate_max: Option<(ModelDirection, Rate)>,
     /// Whether the rate is the sum of those of several directions.
     pub(super) has_rates_by_kind: bool,
+    /// Whether reads and writes are drawn as fio does it.
+    pub(super) redraws: bool,
     /// Whether anything is read.
     pub(super) reads: bool,
     /// Smallest block of all directions in use, in bytes.
@@ -95,6 +97,11 @@ pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &m
         // Each direction has a rate of its own.
         options.kind_order.set(KindOrder::Even, settings.span("rate_iops", settings.span("rate", *span)));
     }
+    let reads_and_writes = [READ, WRITE, TRIM].map(|kind| shares[kind] > 0.0) == [true, true, false];
+    let redraws = reads_and_writes && !has_rates_by_kind && rate_max.is_none();
+    if redraws {
+        options.kind_order.set(KindOrder::Redrawn, settings.span("rwmixread", *span));
+    }
     set_mix(&mut options, &directions, sequential_sizes.as_ref(), settings, *span);
     let used = || directions.iter().filter(|direction| direction.share > 0.0);
     let smallest =
@@ -132,6 +139,7 @@ pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &m
         rate,
         rate_max,
         has_rates_by_kind,
+        redraws,
         reads: shares[READ] > 0.0,
         smallest,
         is_random,
