@@ -118,9 +118,7 @@ impl Taus88 {
     /// A number in `0..n`.
     #[inline]
     pub(crate) fn below(&mut self, n: u32) -> u32 {
-        #[expect(clippy::cast_possible_truncation, reason = "below n")]
-        let number = (u64::from(self.next_u32()) * u64::from(n) >> 32) as u32;
-        number
+        ((u64::from(self.next_u32()) * u64::from(n)) >> 32) as u32
     }
 }
 

@@ -297,7 +297,7 @@ fn requests_of_other_sites_are_refused() {
     let text = page.text();
     let asset = text
         .split('"')
-        .find(|word| word.contains("assets/") && word.ends_with(".js"))
+        .find(|word| word.contains("assets/index-") && word.contains(".js"))
         .expect("it has a script");
     let asset = format!("/{}", asset.trim_start_matches(['.', '/']));
     let plain = site.get(&asset).expect(200);

@@ -24,7 +24,7 @@ fn below(folder: &Path) -> Vec<(String, Option<u64>)> {
                 open.push(entry.path());
             }
             let name = entry.path().strip_prefix(folder).expect("it lies in it").display().to_string();
-            found.push((name, meta.is_file().then(|| meta.len())));
+            found.push((name, meta.is_file().then_some(meta.len())));
         }
     }
     found.sort();

@@ -145,6 +145,7 @@ pub(crate) struct Intervals {
     has_more: bool,
 }
 
+#[expect(clippy::too_many_lines, reason = "one list of all routes of runs")]
 pub(super) fn routes() -> Vec<Route> {
     let route = |method, path, role, summary, handler| Route {
         method,

@@ -32,7 +32,8 @@ pub(super) fn check(seconds: &[Second], changes: &[Change], view: &StepView<'_>,
     edges.insert(0, 0);
     edges.push(seconds.len());
     let levels = edges.windows(2).map(|edge| &seconds[edge[0]..edge[1]]);
-    let Some((level, rate)) = levels.filter_map(|level| Some((level, held(level)?))).last() else { return };
+    let of_last = levels.rev().find_map(|level| Some((level, held(level)?)));
+    let Some((level, rate)) = of_last else { return };
     let from = match level[0].start {
         _ if level.len() == seconds.len() => "throughout".to_owned(),
         start => {

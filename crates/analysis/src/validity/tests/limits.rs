@@ -16,7 +16,7 @@ fn counts(levels: &[(usize, f64, f64)], seed: u64) -> Vec<u64> {
     let mut of = |&(seconds, rate, scatter): &(usize, f64, f64)| -> Vec<u64> {
         (0..seconds).map(|_| (rate * (1.0 + scatter * normal(&mut random))).round() as u64).collect()
     };
-    levels.iter().flat_map(|level| of(level)).collect()
+    levels.iter().flat_map(&mut of).collect()
 }
 
 #[test]
