@@ -30,7 +30,8 @@ test("a list that is new takes nobody's filter, ticks, focus, place or what is t
   await button.focus();
   const place = await page.evaluate(() => scrollY);
   assert.ok(place > 0, "there is something to scroll");
-  const begun = (count) => Array.from({ length: count }, (_, at) => ({ run: `n${at}`, title: `no ${at}`, state: "running" }));
+  const run = (at) => ({ run: `n${at}`, title: `no ${at}`, state: "running" });
+  const begun = (count) => Array.from({ length: count }, (_, at) => run(at));
   mock.others = begun(1);
   await look(page);
   await page.getByText("no 0").waitFor();

@@ -12,6 +12,7 @@ mod engines;
 mod files;
 mod names;
 mod peers;
+mod seeds;
 mod settling;
 mod targets;
 mod traces;
@@ -30,14 +31,12 @@ use fathom_model::{
     StreamOptions, WorkerRegions,
 };
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos, Ratio};
+use seeds::{SEED, kind_seed, scrambled};
 use targets::{Targets, need_of, place_of, region_of, region_span};
 use workload::Lowered;
 
 pub(super) use engines::{check_private, is_private, private_options};
 pub(crate) use targets::joined;
-
-/// fio's seed when none is given.
-const SEED: u64 = 0x89;
 
 /// Lowers all jobs into `job` and `extras`.
 pub(super) fn lower(
@@ -717,28 +716,6 @@ fn block_sizes(settings: &Settings) -> [(u64, u64); 3] {
 /// The order in which fio numbers clones: the section itself, then from the last to the first.
 fn subjob_of(order: u32, clones: u32) -> u32 {
     if order == 0 { 0 } else { clones - order }
-}
-
-/// The seed of the draws of reads and writes of fio's job of this number: the fifth of those that it makes of the job's own, as was
-/// seen by what its jobs do.
-fn kind_seed(seed: u64, thread_number: u64) -> u32 {
-    const FACTOR: u64 = 0x9e37_0001;
-    const PLACE: u64 = 4;
-    let mut seed = seed;
-    for _ in 0..4 + PLACE {
-        seed = seed.wrapping_mul(FACTOR);
-    }
-    #[expect(clippy::cast_possible_truncation, reason = "fio's generator takes the low half")]
-    let low = seed.wrapping_mul(thread_number).wrapping_add(PLACE) as u32;
-    low
-}
-
-/// A number in which every bit depends on every bit of `seed` (the finaliser of `SplitMix64`; Steele, Lea and Flood 2014).
-fn scrambled(seed: u64) -> u64 {
-    let seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let seed = (seed ^ seed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let seed = (seed ^ seed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    seed ^ seed >> 31
 }
 
 fn amount(size: Size) -> Amount {
