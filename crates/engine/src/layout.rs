@@ -341,9 +341,17 @@ fn open_or_create(
                 Err(Errno::NOENT) => {
                     // The planner lets a folder be absent only where the job's dialect makes it.
                     names::make_folder_of(path, claims)?;
-                    let mode = Mode::from_raw_mode(0o644);
-                    let file = fs::open(path, flags | OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, mode)
-                        .map_err(fail)?;
+                    let create = || {
+                        let flags = flags | OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
+                        fs::open(path, flags, Mode::from_raw_mode(0o644))
+                    };
+                    let mut made = create();
+                    // Another run that has made the folder may remove it at its end, while nothing is in it.
+                    if made.as_ref().is_err_and(|error| *error == Errno::NOENT) {
+                        names::make_folder_of(path, claims)?;
+                        made = create();
+                    }
+                    let file = made.map_err(fail)?;
                     created.push(path.to_owned());
                     claims.made().insert(path.to_owned());
                     let file = File::from(file);

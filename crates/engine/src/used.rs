@@ -25,8 +25,8 @@ struct List {
     /// Which run it is; files that it writes are marked with that.
     run: String,
     files: BTreeMap<PathBuf, UsedFile>,
-    /// Folders that it has made above its files.
-    folders: BTreeSet<PathBuf>,
+    /// Folders that it has made above its files, by device and inode.
+    folders: BTreeMap<PathBuf, (u64, u64)>,
     /// Devices that it only reads, and that nobody wrote when it began.
     still_devices: BTreeSet<PathBuf>,
 }
@@ -125,7 +125,9 @@ impl Used {
 
     /// A folder that was not there and is made above a file.
     pub(crate) fn made_folder(&self, path: &Path) {
-        self.list().folders.insert(path.to_owned());
+        if let Ok(meta) = std::fs::symlink_metadata(path) {
+            self.list().folders.insert(path.to_owned(), (meta.dev(), meta.ino()));
+        }
     }
 
     /// A device that is only read, and that nobody writes yet.
@@ -239,9 +241,14 @@ fn remove_trees(steps: &[Step], used: &Used, tidied: &mut Tidied) {
     let roots: BTreeSet<&Path> =
         steps.iter().flat_map(|step| &step.trees).map(|tree| tree.root.as_path()).collect();
     let folders = std::mem::take(&mut used.list().folders);
-    let is_of_tree = |folder: &&PathBuf| roots.iter().any(|root| folder.starts_with(root));
+    let is_of_tree = |folder: &Path| folder.ancestors().any(|above| roots.contains(above));
     // In the order of paths what lies in a folder comes after it.
-    for folder in folders.iter().rev().filter(is_of_tree) {
+    for (folder, identity) in folders.iter().rev().filter(|(folder, _)| is_of_tree(folder)) {
+        // Another one may be there by now, which is somebody's.
+        let is_it = |meta: &Metadata| meta.is_dir() && (meta.dev(), meta.ino()) == *identity;
+        if !std::fs::symlink_metadata(folder).is_ok_and(|meta| is_it(&meta)) {
+            continue;
+        }
         match std::fs::remove_dir(folder) {
             Ok(()) => {}
             Err(error)

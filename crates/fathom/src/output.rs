@@ -264,7 +264,11 @@ pub(crate) fn append(path: &Path, text: &str, spared: &Spared) -> Result<(), Str
     spared.spare(path, &Place::of_meta(&meta))?;
     let line_end = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let begin = if meta.is_file() && is_within_line(path, meta.len()) { line_end } else { "" };
-    file.write_all(format!("{begin}{text}").as_bytes()).map_err(fail)
+    file.write_all(format!("{begin}{text}").as_bytes()).map_err(|error| {
+        // Nothing is left half written; where that cannot be either, the first fault is the one to tell.
+        let _ = if meta.is_file() { file.set_len(meta.len()) } else { Ok(()) };
+        fail(error)
+    })
 }
 
 /// Whether a file of this length ends within a line; one that cannot be read is taken to be whole.

@@ -129,7 +129,8 @@ impl Walk {
         } = workload;
         let WorkerPlan { extents, part, seed, cpus: _ } = plan;
         let private = derive(*seed, Purpose::Worker, u64::from(part.index));
-        let kinds = Kinds::new(cases, *order, *seed);
+        // Of workers that share a seed each draws by itself.
+        let kinds = Kinds::new(cases, *order, if part.count == 1 { *seed } else { private });
         let rule = Rule {
             ends: *ends,
             run_length: *run_length,

@@ -270,8 +270,17 @@ fn redrawn(
         remarks.error("plan.mix", section.options.kind_order.span(), message, "use kind_order = \"drawn\"");
         return None;
     }
+    let percent = 100.0 * reads / (reads + writes);
+    if (percent - percent.round()).abs() > 1e-6 {
+        let message = format!(
+            "of the workload \"{}\" {percent:.3} % are reads, and kinds are drawn anew by whole percentages",
+            section.name
+        );
+        remarks.error("plan.mix", section.options.kind_order.span(), message, "use kind_order = \"drawn\"");
+        return None;
+    }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a hundred")]
-    let read_percent = (100.0 * reads / (reads + writes)).round() as u32;
+    let read_percent = percent.round() as u32;
     Some(match read_percent {
         1..=99 => schema::KindOrder::Redrawn { read_percent },
         _ => schema::KindOrder::Drawn,

@@ -79,41 +79,48 @@ fn start_in(options: &StreamOptions, block: u64, number: u64, whole: u64) -> u64
     }
 }
 
-/// By stream of a job: how long those before it make the file that it works on. Of streams on several sections, and of files whose
-/// length nobody sees to, nothing is said.
-pub(crate) fn grown_before(job: &Job) -> Vec<u64> {
-    let makes = |name: &str| {
-        let section = job.targets.iter().find(|section| section.name == name);
-        section.is_some_and(|section| *section.options.layout.get() != Layout::Created)
-    };
-    let mut makers: HashMap<&str, bool> = HashMap::new();
-    let mut lengths: HashMap<&str, u64> = HashMap::new();
-    let mut grown = Vec::with_capacity(job.streams.len());
-    for stream in &job.streams {
-        let [name] = stream.options.targets.get().map_or(&[][..], Vec::as_slice) else {
-            grown.push(0);
-            continue;
-        };
-        let length = lengths.entry(name).or_default();
-        grown.push(*length);
-        let is_maker = *stream.options.engine.get() != Engine::Null
-            && *makers.entry(name).or_insert_with(|| makes(name));
-        if is_maker {
-            *length = (*length).max(reach(&stream.options, 1, 1).unwrap_or(0));
-        }
-    }
-    grown
+/// How long a job of fio knows its one file to be, beside what was there.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Grown {
+    /// As long as streams before it make it.
+    pub before: u64,
+    /// Whether it sees to the length itself before it starts.
+    pub is_maker: bool,
 }
 
-/// How long the clones of a stream make its file that fio sets up before worker `number`: the first comes first, the others from the
-/// last on.
-pub(crate) fn grown_by_clones(options: &StreamOptions, number: u32) -> u64 {
-    let Some(&Amount::Bytes(size)) = options.size.get() else { return 0 };
-    let last = options.first_worker.get().saturating_add(options.workers.get().saturating_sub(1));
-    if number == 0 || number >= last || *options.engine.get() == Engine::Null {
-        return 0;
+impl Grown {
+    /// The same for worker `number`: of clones the first comes first, the others from the last on.
+    pub(crate) fn of_worker(self, options: &StreamOptions, number: u32) -> u64 {
+        let last = options.first_worker.get().saturating_add(options.workers.get().saturating_sub(1));
+        match options.size.get() {
+            Some(&Amount::Bytes(size)) if self.is_maker && (1..last).contains(&number) => {
+                self.before.max(start_in(options, 1, u64::from(last), 0).saturating_add(size.0))
+            }
+            _ => self.before,
+        }
     }
-    start_in(options, 1, u64::from(last), 0).saturating_add(size.0)
+}
+
+/// By stream of a job of fio: what it knows of its file. Of streams on several sections nothing is said.
+pub(crate) fn grown(job: &Job) -> Vec<Grown> {
+    let layouts: HashMap<&str, Layout> =
+        job.targets.iter().map(|section| (section.name.as_str(), *section.options.layout.get())).collect();
+    let mut lengths: HashMap<&str, u64> = HashMap::new();
+    let of_stream = |stream: &Named<StreamOptions>| {
+        let options = &stream.options;
+        let [name] = options.targets.get().map_or(&[][..], Vec::as_slice) else { return Grown::default() };
+        let Some((name, layout)) = layouts.get_key_value(name.as_str()) else { return Grown::default() };
+        // Nobody sees to the length of what is only made, or takes space behind its end.
+        let is_maker =
+            *options.engine.get() != Engine::Null && !matches!(layout, Layout::Created | Layout::Reserved);
+        let length = lengths.entry(name).or_default();
+        let before = *length;
+        if is_maker {
+            *length = before.max(reach(options, 1, 1).unwrap_or(0));
+        }
+        Grown { before, is_maker }
+    };
+    job.streams.iter().map(of_stream).collect()
 }
 
 /// The extents that worker `number` of a stream addresses before workers divide them, in the order of the targets. `grown`: how long

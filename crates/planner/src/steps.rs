@@ -90,7 +90,7 @@ pub(crate) fn build(
         curve: point.load,
         targets: &targets,
         maxima,
-        grown: &if job.dialect == Dialect::Fio { regions::grown_before(&job) } else { Vec::new() },
+        grown: &if job.dialect == Dialect::Fio { regions::grown(&job) } else { Vec::new() },
     };
     let running_loads: Vec<&scene::Load<'_>> =
         loads.iter().filter(|load| running.binary_search(&load.index).is_ok()).collect();

@@ -51,8 +51,8 @@ pub(crate) struct Setting<'a> {
     pub curve: points::Load,
     pub targets: &'a Targets,
     pub maxima: &'a Maxima,
-    /// By stream of the job: how long those before it make the file that it works on, where that is one.
-    pub grown: &'a [u64],
+    /// By stream of the job, where it is one of fio's: what it knows of its file.
+    pub grown: &'a [regions::Grown],
 }
 
 /// A stream and whether it shows how fast it can go.
@@ -211,7 +211,7 @@ impl Setting<'_> {
             // Both ends of a connection draw the same.
             seed: seeds::of_stream(self.job, mirrors.unwrap_or(*index), self.scene.entropy),
             dialect: self.job.dialect,
-            grown: self.grown.get(*index).copied().unwrap_or(0),
+            grown: self.grown.get(*index).copied().unwrap_or_default(),
         };
         let mut manned = match trace {
             None => crew.plans(remarks)?,

@@ -9,7 +9,7 @@ use crate::remarks::Remarks;
 use crate::seeds;
 use crate::targets::Addressed;
 use fathom_model::{Amount, CpusPolicy, Dialect, Named, StreamOptions, WorkerRegions};
-use fathom_schema::{Arrival, Coverage, Pacing, Verification};
+use fathom_schema::{Arrival, Coverage, KindOrder, Pacing, Verification};
 use fathom_schema::{Extent, NoteKind, OperationKind, Passes, Quota, Severity, SharePart, WorkerPlan};
 use fathom_units::{Bytes, saturating_sum};
 
@@ -27,8 +27,8 @@ pub(crate) struct Crew<'a> {
     pub lanes: u32,
     pub seed: u64,
     pub dialect: Dialect,
-    /// How long streams before this one make its file.
-    pub grown: u64,
+    /// What a job of fio knows of its file.
+    pub grown: regions::Grown,
 }
 
 /// The workers, and what one pass over its part is for each of them.
@@ -75,7 +75,7 @@ impl Crew<'_> {
                 self.operations,
                 first,
                 self.sections,
-                (self.dialect, self.grown),
+                (self.dialect, self.grown.before),
                 remarks,
             )?;
             self.all_together(&region, threads, remarks)
@@ -91,8 +91,9 @@ impl Crew<'_> {
 
     /// The seed of the worker at this place of the stream, with what its draws of kinds begin with where that is given.
     fn with_kind_seed(&self, seed: u64, index: usize) -> u64 {
+        let is_redrawn = matches!(self.operations.workload.kinds, KindOrder::Redrawn { .. });
         let given = self.stream.options.kind_seeds.get().and_then(|seeds| seeds.get(index));
-        given.map_or(seed, |&given| seed >> 32 << 32 | u64::from(given))
+        given.filter(|_| is_redrawn).map_or(seed, |&given| seed >> 32 << 32 | u64::from(given))
     }
 
     /// Every worker has a region of its own, or the same one for itself; only its lanes divide it.
@@ -122,7 +123,7 @@ impl Crew<'_> {
                 self.operations,
                 number,
                 self.sections,
-                (self.dialect, self.grown.max(regions::grown_by_clones(&self.stream.options, number))),
+                (self.dialect, self.grown.of_worker(&self.stream.options, number)),
                 remarks,
             )?;
             let parts =
@@ -138,7 +139,8 @@ impl Crew<'_> {
                 } else {
                     seeds::of_worker(self.seed, u64::from(number) * lanes + lane as u64)
                 };
-                let seed = if lanes == 1 { self.with_kind_seed(seed, index) } else { seed };
+                let is_alone = lanes == 1 && !self.shares_gaps();
+                let seed = if is_alone { self.with_kind_seed(seed, index) } else { seed };
                 plans.push(WorkerPlan { extents, part, seed, cpus: self.cpus(index as u64) });
             }
         }

@@ -56,7 +56,7 @@ pub enum KindOrder {
     /// The one that is furthest behind its share. Not for [`PassEnd::Anew`].
     Even(Counted),
     /// Of reads and writes the kind that came last, until it has done as many as its share was of them when it took over; then
-    /// drawn, by the numbers of a taus88 that begins with the low 32 bits of the worker's seed: fio's rule, and its numbers.
+    /// drawn, by the numbers of a taus88 that begins with the low 32 bits of the worker's seed, or, of workers that share one, of a seed of its own: fio's rule, and its numbers.
     /// Not for [`PassEnd::Anew`].
     Redrawn {
         /// Share of reads, 1 to 99 %.

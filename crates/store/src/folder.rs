@@ -1,7 +1,7 @@
 //! The folder of runs: where it is, what lies in it, which file a user means. Reads only the row that a listing shows;
 //! does not know what is in a record.
 
-use crate::labels::{self, Labels};
+use crate::labels::{self, LABEL_BYTES_MAX, Labels};
 use crate::{StoreError, layout, reader};
 use fathom_schema::Outcome;
 use fathom_units::Nanos;
@@ -216,6 +216,16 @@ fn summary(name: String, path: PathBuf) -> Summary {
     })
 }
 
+/// A title as a list can show it; that of a file that came from elsewhere may be a megabyte.
+fn listed(mut title: String) -> String {
+    if title.len() > LABEL_BYTES_MAX {
+        let ends = title.char_indices().map(|(at, _)| at);
+        title.truncate(ends.take_while(|&at| at <= LABEL_BYTES_MAX).last().unwrap_or(0));
+        title.push('…');
+    }
+    title
+}
+
 fn read_summary(path: &Path) -> Result<Summary, StoreError> {
     let db = reader::open(path)?;
     let row = db.query_row("SELECT id, title, started_ms, steps, last_ms, outcome FROM run", (), |row| {
@@ -234,6 +244,23 @@ fn read_summary(path: &Path) -> Result<Summary, StoreError> {
     let wall_ms = u64::try_from(started_ms).unwrap_or(0);
     let duration = Nanos::millis(u64::try_from(last_ms).unwrap_or(0).saturating_sub(wall_ms));
     let Labels { title: given, tags } = labels::read(&db, path).unwrap_or_default();
-    let title = given.unwrap_or(title);
+    let title = given.unwrap_or_else(|| listed(title));
     Ok(Summary { id, path: path.to_owned(), title, tags, wall_ms: Some(wall_ms), state, steps, duration })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_titles_are_cut_between_letters() {
+        for (title, expect) in [
+            ("short".to_owned(), "short".to_owned()),
+            ("x".repeat(200), "x".repeat(200)),
+            ("x".repeat(201), "x".repeat(200) + "…"),
+            ("x".to_owned() + &"ü".repeat(1 << 20), "x".to_owned() + &"ü".repeat(99) + "…"),
+        ] {
+            assert_eq!(listed(title), expect);
+        }
+    }
 }

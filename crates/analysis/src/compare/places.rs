@@ -1,8 +1,9 @@
 //! That both sides have read at the same places, which a cache may hold for the later one. Does not know which side was first.
 
 use super::matched::Matched;
-use fathom_schema::{OperationKind, Record, StepRecord, Stream, TargetKind};
+use fathom_schema::{Extent, OperationKind, Record, StepRecord, Stream, TargetKind, WorkerPlan, Workload};
 use fathom_units::Bytes;
+use std::collections::HashSet;
 
 /// What is read of a step that a cache of a device, of a controller or of a host below may hold: those have a quarter to some
 /// gibibytes.
@@ -17,7 +18,7 @@ pub(super) fn remark(all: &[Matched<'_>], base: &Record, new: &Record) -> Option
     all.iter().find_map(|one| {
         let (left, right) = (one.first_step(true, 0)?, one.first_step(false, 0)?);
         let mut of_left = read_at_random(left).into_iter();
-        let of_right = read_at_random(right);
+        let of_right: HashSet<Places<'_>> = read_at_random(right).into_iter().collect();
         let same = of_left.find(|one| of_right.contains(one))?;
         let most = bytes_read(left).max(bytes_read(right));
         (most < CACHE).then(|| {
@@ -31,8 +32,10 @@ pub(super) fn remark(all: &[Matched<'_>], base: &Record, new: &Record) -> Option
     })
 }
 
-/// Where streams of a step read at random: the target's name, and per worker its seed and first place.
-fn read_at_random(step: &StepRecord) -> Vec<(&str, Vec<(u64, Bytes)>)> {
+/// Where a stream reads at random: the target's name, how places are drawn, and per worker its seed and its first region.
+type Places<'a> = (&'a str, String, Vec<(u64, u64, u64)>);
+
+fn read_at_random(step: &StepRecord) -> Vec<Places<'_>> {
     let reads = |stream: &&Stream| {
         let cases = &stream.workload.cases;
         cases.iter().any(|case| case.random && case.kind == OperationKind::Read)
@@ -43,8 +46,14 @@ fn read_at_random(step: &StepRecord) -> Vec<(&str, Vec<(u64, Bytes)>)> {
         let first = stream.workers.first()?.extents.first()?;
         let target = targets.get(first.target as usize)?;
         let is_real = matches!(target.kind, TargetKind::File { .. } | TargetKind::BlockDevice { .. });
-        let starts = stream.workers.iter().filter_map(|one| Some((one.seed, one.extents.first()?.start)));
-        is_real.then(|| (target.name.as_str(), starts.collect()))
+        let Workload { coverage, distribution, align, .. } = &stream.workload;
+        let drawn = format!("{coverage:?} {distribution:?} {align}");
+        let of_worker = |one: &WorkerPlan| {
+            let Extent { start, length, .. } = one.extents.first()?;
+            Some((one.seed, start.0, length.0))
+        };
+        let regions = stream.workers.iter().filter_map(of_worker);
+        is_real.then(|| (target.name.as_str(), drawn, regions.collect()))
     };
     step.started.step.streams.iter().filter(reads).filter_map(of_stream).collect()
 }

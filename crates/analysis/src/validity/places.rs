@@ -1,7 +1,9 @@
 //! Checks of which places were touched: random operations that may repeat leave some out.
 
 use super::{Found, StepView};
-use fathom_schema::{Coverage, Distribution, Extent, Interval, OperationKind, Severity, Size, Stream, Zones};
+use fathom_schema::{
+    Coverage, Distribution, Extent, FileOrder, Interval, OperationKind, Severity, Size, Stream, Zones,
+};
 use fathom_units::Bytes;
 use std::collections::HashSet;
 
@@ -77,6 +79,7 @@ fn region(stream: &Stream) -> Option<Region> {
         && workload.zones == Zones::None
         && workload.align.0 == u64::from(bytes)
         && workload.align_of.is_empty()
+        && !matches!(workload.file_order, FileOrder::Skewed { .. })
         && stream.trace.is_none();
     let parts: HashSet<(u32, u64, u64)> = stream
         .workers

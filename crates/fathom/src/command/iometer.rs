@@ -76,7 +76,9 @@ fn measured(arguments: &Arguments, file: &str, text: &str) -> Result<Exit, Exit>
         output::check(file, &spared).map_err(|fault| fault.refuse())?;
     }
     let notes = session::judge(&planned, &consent, false)?;
-    let file = arguments.results.as_deref().map(|file| (file, spared.again()));
+    // A pipe is opened once, or its reader would take each test for the end.
+    let is_file = |file: &&Path| std::fs::metadata(file).map_or(true, |meta| meta.is_file());
+    let file = arguments.results.as_deref().filter(is_file).map(|file| (file, spared.again()));
     let mut results = Results::new(file, &shape);
     let manner = Manner {
         store: &store,

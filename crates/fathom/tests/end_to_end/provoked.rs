@@ -81,11 +81,12 @@ fn caps_of_control_groups_are_told() {
         for (group, id, says) in [(of_io, "cgroup.io-limit", "500"), (of_cpu, "cgroup.cpu-limit", "50000")] {
             let join = format!("echo $$ > {}/cgroup.procs && exec \"$0\" \"$@\"", group.display());
             let line = ["run", "--target", &device, "--time", "1s", "--quiet"];
+            bench.fathom_with(&line).expect(0, &[]);
+            if told(bench, id).is_some() {
+                return Err(format!("this machine is capped itself: {id}"));
+            }
             bench.run(&[&["sh", "-c", &join, FATHOM], &line[..]].concat()).expect(0, &[]);
             check_told(bench, id, &["warn", says]);
-            // Outside of it there is none.
-            bench.fathom_with(&line).expect(0, &[]);
-            assert_eq!(told(bench, id), None);
         }
         Ok(())
     });
@@ -102,7 +103,7 @@ fn operations_larger_than_a_queue_takes_are_told() {
         check_told(
             bench,
             "device.split",
-            &["warn", "(4.00 each)", "its queue takes 16 KiB (max_sectors_kb)"],
+            &["warn", " each)", "ours are of 64 KiB", "its queue takes 16 KiB (max_sectors_kb)"],
         );
         queue_limit(&device)?;
         bench.fathom(&line).expect(0, &[]);

@@ -61,7 +61,7 @@ fn held(level: &[Second]) -> Option<String> {
         held_at(&iops)
             .map(|round| format!("{} IOPS", Iops(round)))
             .or_else(|| Some(format!("{}", BytesPerSec(held_at(&bandwidth)?))))
-            .or_else(|| Some(format!("{} MiB/s", held_at(&of_mebibytes)?)))
+            .or_else(|| Some(format!("{} MiB/s", (held_at(&of_mebibytes)? * 100.0).round() / 100.0)))
     };
     is_enough.then(words).flatten()
 }
