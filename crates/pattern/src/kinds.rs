@@ -13,12 +13,17 @@ pub(crate) struct Kinds {
     alias: Alias,
     /// What may come at the moment, where that changes.
     grants: Option<Box<Grants>>,
-    /// What each kind has done, where it is not drawn.
-    done: Option<Done>,
-    /// What came last, where it is drawn only when that has done its share.
-    redrawn: Option<Redrawn>,
+    /// What they have done, where that decides, and not chance alone.
+    done: Option<Order>,
     /// By kind: share of random operations, sizes of the sequential and of the random ones.
     of: [Option<OfKind>; PLACED_KINDS],
+}
+
+/// How kinds follow one another by what they have done.
+#[derive(Debug, Clone)]
+enum Order {
+    Even(Done),
+    Redrawn(Redrawn),
 }
 
 /// Kinds that keep their shares without chance.
@@ -134,7 +139,8 @@ impl Kinds {
         let kinds: Vec<OperationKind> = kinds.into_iter().filter(|&kind| weight(kind) > 0.0).collect();
         let weights: Vec<f64> = kinds.iter().map(|&kind| weight(kind)).collect();
         let done = match order {
-            KindOrder::Drawn | KindOrder::Redrawn { .. } => None,
+            KindOrder::Drawn => None,
+            KindOrder::Redrawn { read_percent } => Some(Order::Redrawn(Redrawn::new(read_percent, seed))),
             KindOrder::Even(counted) => {
                 let share = |case: &Case| match counted {
                     Counted::Operations => case.weight,
@@ -144,14 +150,10 @@ impl Kinds {
                     cases.iter().filter(|case| case.kind.index() == index).map(share).sum()
                 };
                 let each = std::array::from_fn(|index| 1.0 / share_of(index));
-                Some(Done { counted, each, sums: [0.0; PLACED_KINDS] })
+                Some(Order::Even(Done { counted, each, sums: [0.0; PLACED_KINDS] }))
             }
         };
-        let redrawn = match order {
-            KindOrder::Redrawn { read_percent } => Some(Redrawn::new(read_percent, seed)),
-            KindOrder::Drawn | KindOrder::Even(_) => None,
-        };
-        Self { alias: Alias::new(&weights), grants: None, kinds, done, redrawn, of }
+        Self { alias: Alias::new(&weights), grants: None, kinds, done, of }
     }
 
     /// Makes it ready for [`Kinds::grant`].
@@ -196,13 +198,11 @@ impl Kinds {
     /// The kind of the next operation.
     #[inline]
     pub(crate) fn draw(&mut self, rng: &mut Rng) -> OperationKind {
-        if let Some(redrawn) = &mut self.redrawn {
-            return redrawn.draw();
-        }
-        match (&self.kinds[..], &self.done) {
+        match (&self.kinds[..], &mut self.done) {
             ([only], _) => *only,
             (kinds, None) => kinds[self.alias.draw(rng)],
-            (kinds, Some(done)) => {
+            (_, Some(Order::Redrawn(redrawn))) => redrawn.draw(),
+            (kinds, Some(Order::Even(done))) => {
                 let behind = |kind: &OperationKind| done.sums[kind.index()];
                 *kinds.iter().min_by(|a, b| behind(a).total_cmp(&behind(b))).expect("a mix has a case")
             }
@@ -212,15 +212,16 @@ impl Kinds {
     /// Takes note of an operation that goes out.
     #[inline]
     pub(crate) fn note(&mut self, kind: OperationKind, bytes: u32) {
-        if let Some(Done { counted, each, sums }) = &mut self.done {
-            let counts = match counted {
-                Counted::Operations => 1.0,
-                Counted::Bytes => f64::from(bytes),
-            };
-            sums[kind.index()] += counts * each[kind.index()];
-        }
-        if let Some(redrawn) = &mut self.redrawn {
-            redrawn.counts[kind.index()] += 1;
+        match &mut self.done {
+            None => {}
+            Some(Order::Even(Done { counted, each, sums })) => {
+                let counts = match counted {
+                    Counted::Operations => 1.0,
+                    Counted::Bytes => f64::from(bytes),
+                };
+                sums[kind.index()] += counts * each[kind.index()];
+            }
+            Some(Order::Redrawn(redrawn)) => redrawn.counts[kind.index()] += 1,
         }
     }
 
