@@ -69,7 +69,7 @@ fn ideal(job: &Job) -> Facts {
     }
 }
 
-/// Paths whose names streams use as those of folders.
+/// Paths whose names streams use as those of folders, and roots of trees.
 fn folders(job: &Job) -> BTreeSet<PathBuf> {
     let of_folders = |stream: &Named<StreamOptions>| {
         engines::of_names(&stream.options).is_some_and(NameOperation::is_of_folders)
@@ -77,7 +77,8 @@ fn folders(job: &Job) -> BTreeSet<PathBuf> {
     let links = Links::of(job);
     let streams = (0..job.streams.len()).filter(|&stream| of_folders(&job.streams[stream]));
     let targets: BTreeSet<usize> = streams.flat_map(|stream| links.targets_of(stream)).collect();
-    targets.into_iter().flat_map(|target| files::items(&links, target)).filter_map(|item| item.path).collect()
+    let named = targets.into_iter().flat_map(|target| files::items(&links, target));
+    named.filter_map(|item| item.path).chain(job.targets.iter().filter_map(files::root)).collect()
 }
 
 fn file() -> FileFact {

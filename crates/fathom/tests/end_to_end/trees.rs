@@ -35,6 +35,7 @@ fn below(folder: &Path) -> Vec<(String, Option<u64>)> {
 fn a_tree_is_made_and_worked_on() {
     let bench = Bench::new();
     bench.write("tree.toml", job(""));
+    bench.fathom("check tree.toml").expect(0, &["no faults"]);
     let plan = bench.fathom("plan tree.toml");
     assert!(
         plan.expect(0, &[])
