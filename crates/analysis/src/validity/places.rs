@@ -2,7 +2,8 @@
 
 use super::{Found, StepView};
 use fathom_schema::{
-    Coverage, Distribution, Extent, FileOrder, Interval, OperationKind, Severity, Size, Stream, Zones,
+    Coverage, Distribution, Extent, FileOrder, Interval, OperationKind, Severity, Size, Stream, TimeLimit,
+    Zones,
 };
 use fathom_units::Bytes;
 use std::collections::HashSet;
@@ -26,7 +27,10 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
     for (stream, done) in view.step.started.step.streams.iter().zip(done).filter(|(one, _)| view.is_real(one))
     {
         let Some(region) = region(stream) else { continue };
-        for (kind, operations) in KINDS.into_iter().zip(done) {
+        // Who reads for a time wants no region read whole.
+        let is_timed = stream.limits.time != TimeLimit::Unbounded;
+        let told = |kind: OperationKind| kind == OperationKind::Write || !is_timed;
+        for (kind, operations) in KINDS.into_iter().zip(done).filter(|(kind, _)| told(*kind)) {
             tell(&view.stream_place(stream), kind, operations, region, found);
         }
     }

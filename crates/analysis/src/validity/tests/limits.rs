@@ -3,7 +3,7 @@
 use super::timeline::counted;
 use super::*;
 use crate::sample::normal;
-use fathom_schema::{Coverage, Distribution, Extent, SharePart, Think, WorkerPlan};
+use fathom_schema::{Coverage, Distribution, Extent, SharePart, Think, TimeLimit, WorkerPlan};
 
 fn told(record: &Record, id: &str) -> Option<String> {
     findings(record).into_iter().find(|finding| finding.id == id).map(|finding| finding.evidence)
@@ -80,6 +80,7 @@ fn blocks_that_random_operations_leave_out_are_told() {
         stream.workload.coverage = Coverage::Independent;
         stream.workload.distribution = Distribution::Uniform;
         stream.workload.align = Bytes(4096);
+        stream.limits.time = TimeLimit::Unbounded;
         change(stream);
         told(&record, id)
     };
@@ -119,6 +120,9 @@ fn blocks_that_random_operations_leave_out_are_told() {
         of(0, &|stream| two(stream, [0, 1 << 30], 5000 * 4096))
             .is_some_and(|told| told.contains("1.00 times"))
     );
+    // Reads for a time, of which nobody asks what they touch.
+    let ten_s = TimeLimit::Nanoseconds(10_000_000_000);
+    assert_eq!(of(5000, &|stream| stream.limits.time = ten_s), None);
     // Each block once, popular blocks, and blocks of a finer grid are nothing that this says something of.
     assert_eq!(of(5000, &|stream| stream.workload.coverage = Coverage::OncePerPass), None);
     assert_eq!(of(5000, &|stream| stream.workload.distribution = Distribution::Zipf { theta: 1.2 }), None);
