@@ -37,7 +37,7 @@ use std::ffi::OsString;
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 pub use usage::FileUses;
 use usage::Usage;
 pub use zeroes::{Region, zero_blocks};
@@ -300,7 +300,11 @@ impl Host<'_> {
             }
             _ => {
                 fact.kind = FileKind::NoFolder;
-                if let Some(folder) = file::existing_folder(&place) {
+                if let Some((folder, below)) = file::existing_folder(&place) {
+                    // Of folders that are to be made one has one name as well.
+                    if below.components().all(|part| matches!(part, Component::Normal(_))) {
+                        fact.resolved = folder.join(below);
+                    }
                     self.filesystem(fact, &folder, None);
                 }
             }
@@ -411,7 +415,7 @@ mod tests {
             (at("to-gone"), FileKind::Absent, at("gone"), true),
             (at("to-to-gone"), FileKind::Absent, at("gone"), true),
             (at("no/where"), FileKind::NoFolder, at("no/where"), false),
-            (at("to-no"), FileKind::NoFolder, at("to-no"), true),
+            (at("to-no"), FileKind::NoFolder, at("no/where"), true),
             (at("ring"), FileKind::Other, at("ring"), true),
             (at("file/x"), FileKind::Other, at("file/x"), true),
             ("/dev/null".into(), FileKind::MemoryDevice, "/dev/null".into(), false),

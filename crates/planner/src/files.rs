@@ -1,7 +1,7 @@
 //! Which paths a target section stands for: one path, a list, a set of files, or the files of a tree.
 //!
-//! Pure enumeration, capped so that a slip of the pen (`files = 10000000`) costs no memory. It does not know what is at
-//! the paths.
+//! Pure enumeration, counted before it is listed, so that a slip of the pen (`files = 10000000`) costs nothing. It does not know
+//! what is at the paths.
 
 use crate::links::Links;
 use fathom_model::{Named, TargetKind, TargetOptions, TreeDistribution};
@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Targets of one step, at most. Each costs a probe, about 3 KiB of memory and 300 bytes of record; a million is what the
-/// largest file sets of published metadata tests have, and plans in seconds.
+/// largest file sets of published metadata tests have, and plans in seconds; in a minute or two where each lies in a folder that is
+/// not there yet.
 pub const TARGETS_MAX: usize = 1_000_000;
 
 /// One file, device or substitute that a section stands for.
@@ -23,8 +24,38 @@ pub(crate) struct Item {
     pub owner: Option<u32>,
 }
 
-/// All that a job's section at a place stands for; at most one more than [`TARGETS_MAX`], which is enough to refuse it.
+/// How much a job's section at a place stands for; what is more than 64 bits count is as much as they do.
+pub(crate) fn count(links: &Links<'_>, place: usize) -> u64 {
+    let options = &links.job().targets[place].options;
+    let files = u64::from(*options.files.get());
+    match (*options.kind.get(), options.path.get(), options.directory.get()) {
+        (TargetKind::Null | TargetKind::Sim | TargetKind::Peer, ..) => 1,
+        (TargetKind::Tree, paths, directory) => {
+            let has_root = directory.is_some() || paths.is_some_and(|paths| !paths.is_empty());
+            if has_root { files.saturating_mul(folders_with_files(options)) } else { 0 }
+        }
+        (_, Some(paths), _) => paths.len() as u64,
+        (_, None, Some(_)) => files.saturating_mul(owners(links, place).len() as u64),
+        (_, None, None) => 0,
+    }
+}
+
+/// Folders of a tree that have files: `width` to the power of `depth` at the bottom, of all levels the sum of them.
+fn folders_with_files(options: &TargetOptions) -> u64 {
+    let width = u64::from(*options.tree_width.get());
+    let levels = std::iter::successors(Some(width), |above| Some(above.saturating_mul(width)));
+    let levels = levels.take(*options.tree_depth.get() as usize);
+    match *options.tree_distribution.get() {
+        TreeDistribution::All => levels.fold(0, u64::saturating_add),
+        TreeDistribution::Bottom => levels.last().unwrap_or(0),
+    }
+}
+
+/// All that a job's section at a place stands for; nothing where that is more than [`TARGETS_MAX`], which [`count`] tells.
 pub(crate) fn items(links: &Links<'_>, place: usize) -> Vec<Item> {
+    if count(links, place) > TARGETS_MAX as u64 {
+        return Vec::new();
+    }
     let section = &links.job().targets[place];
     let options = &section.options;
     let directory = options.directory.get().map(Path::new);
@@ -36,13 +67,12 @@ pub(crate) fn items(links: &Links<'_>, place: usize) -> Vec<Item> {
             let root = directory.or_else(|| paths.and_then(|paths| paths.first()).map(Path::new));
             root.map_or_else(Vec::new, |root| tree(root, options))
         }
-        (_, Some(paths), _) => paths.iter().take(TARGETS_MAX + 1).map(|path| at(path.into(), None)).collect(),
+        (_, Some(paths), _) => paths.iter().map(|path| at(path.into(), None)).collect(),
         (_, None, Some(directory)) => {
             let owners = owners(links, place);
             let files = (0..u64::from(*options.files.get()))
                 .flat_map(|number| owners.iter().map(move |&owner| (number, owner)));
             files
-                .take(TARGETS_MAX + 1)
                 .map(|(number, owner)| {
                     let name = file_name(section, number, owner);
                     let item = at(directory.join(&name), owner);
@@ -102,15 +132,11 @@ fn tree(root: &Path, options: &TargetOptions) -> Vec<Item> {
         let below = level.iter().flat_map(|parent| {
             (1..=width).map(move |number| parent.join(format!("dir.{distance}.{number}")))
         });
-        level = below.take(TARGETS_MAX + 1).collect();
+        level = below.collect();
         if everywhere || distance == depth {
-            let files = level.iter().flat_map(|folder| {
+            found.extend(level.iter().flat_map(|folder| {
                 (1..=*options.files.get()).map(move |number| at(folder.join(format!("file.{number}")), None))
-            });
-            found.extend(files.take(TARGETS_MAX + 1 - found.len()));
-        }
-        if found.len() > TARGETS_MAX || level.len() > TARGETS_MAX {
-            break;
+            }));
         }
     }
     found
@@ -157,16 +183,40 @@ mod tests {
             12,
             ["/d/set.0.0", "/d/set.3.2"],
         );
-        check(
-            |t| {
-                t.directory.set(text("/d"), span);
-                t.files.set(10_000_000, span);
-                t.file_names.set(text("x$filenum"), span);
-            },
-            1,
-            TARGETS_MAX + 1,
-            ["/d/x0", "/d/x1000000"],
-        );
+    }
+
+    /// What is too much is counted, and not listed.
+    #[test]
+    fn too_many_are_counted_and_not_listed() {
+        let span = Span::default();
+        let of = |set: &dyn Fn(&mut TargetOptions)| {
+            let mut section = Named::<TargetOptions>::new("set", span);
+            section.options.directory.set("/d".to_owned(), span);
+            set(&mut section.options);
+            let stream = Named::<StreamOptions>::new("s", span);
+            let job = Job { targets: vec![section], streams: vec![stream], ..Job::default() };
+            let links = Links::of(&job);
+            (count(&links, 0), items(&links, 0).len())
+        };
+        let tree = |depth: u32, width: u32, files: u32, distribution: TreeDistribution| {
+            of(&|t| {
+                t.kind.set(TargetKind::Tree, span);
+                t.tree_depth.set(depth, span);
+                t.tree_width.set(width, span);
+                t.files.set(files, span);
+                t.tree_distribution.set(distribution, span);
+            })
+        };
+        assert_eq!(of(&|t| t.files.set(10_000_000, span)), (10_000_000, 0));
+        assert_eq!(of(&|t| t.files.set(1000, span)), (1000, 1000));
+        let (all, bottom) = (TreeDistribution::All, TreeDistribution::Bottom);
+        // More folders on the way than there may be files at the bottom.
+        assert_eq!(tree(4, 101, 1, bottom), (101_u64.pow(4), 0));
+        assert_eq!(tree(4, 32, 1, bottom), (1 << 20, 0));
+        assert_eq!(tree(64, 1_000_000, 10_000_000, all), (u64::MAX, 0));
+        assert_eq!(tree(64, 1, 2, all), (128, 128));
+        assert_eq!(tree(2, 10, 3, all), (330, 330));
+        assert_eq!(tree(2, 10, 3, bottom), (300, 300));
     }
 
     /// Depth 3, width 2: 2 + 4 + 8 directories.

@@ -156,15 +156,16 @@ pub(crate) fn resolve(
         }
         let Some(usage) = usage else { continue };
         let items = files::items(links, place);
-        if found.of_step.len() + items.len() > TARGETS_MAX {
-            let message = format!("the targets of one step are more than {TARGETS_MAX}");
-            let help = "use fewer files, larger ones, or several stages";
-            remarks.error(
-                "plan.too-many-targets",
-                section.options.files.span().or(Some(section.span)),
-                message,
-                help,
+        let count = files::count(links, place);
+        if count.saturating_add(found.of_step.len() as u64) > TARGETS_MAX as u64 {
+            let message = format!(
+                "the targets of one step are more than {TARGETS_MAX}: {count} are those of \"{}\"",
+                section.name
             );
+            let help = "use fewer files, larger ones, or several stages";
+            let options = &section.options;
+            let span = options.files.span().or(options.tree_width.span()).or(Some(section.span));
+            remarks.error("plan.too-many-targets", span, message, help);
             continue;
         }
         let is_filled = |item: &Item| {

@@ -222,14 +222,9 @@ pub struct IometerCpu {
     pub interrupt: f64,
 }
 
-/// The results of a run, ready to be added to a results file. `hosts` are what the host did in each step, where its time was
-/// that of the step.
-pub fn iometer_results(record: &Record, shape: &IometerShape, hosts: &[Option<IometerHost>]) -> String {
-    iometer_results_from(record, shape, hosts, 0) + &ended(is_whole(record, shape))
-}
-
-/// What the tests from number `first` on add to the results, without the line at their end: what a file gets that has those before
-/// already. Of tests before it the record need not hold what they came to.
+/// What the tests from number `first` on add to a results file that has those before already, without the line at their end. Of tests
+/// before it the record need not hold what they came to. `hosts` are what the host did in each step, where its time was that of
+/// the step.
 pub fn iometer_results_from(
     record: &Record,
     shape: &IometerShape,
@@ -245,7 +240,8 @@ pub fn iometer_results_from(
 
 /// The line at the end of the results of a run.
 pub fn iometer_end(record: &Record, shape: &IometerShape) -> String {
-    ended(is_whole(record, shape))
+    let end = if is_whole(record, shape) { "'End Test" } else { "Aborted test" };
+    format!("{end}{LINE_END}")
 }
 
 /// Names of targets whose rows have no figures, since what was done on each of them was not counted.
@@ -320,10 +316,6 @@ fn is_whole(record: &Record, shape: &IometerShape) -> bool {
     let is_complete =
         |step: &StepRecord| step.finished.as_ref().is_some_and(|end| end.stop == Stop::Complete);
     record.steps.len() == shape.tests.len() && record.steps.iter().all(is_complete)
-}
-
-fn ended(is_whole: bool) -> String {
-    format!("{}{LINE_END}", if is_whole { "'End Test" } else { "Aborted test" })
 }
 
 #[derive(Default)]

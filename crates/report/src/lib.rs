@@ -45,7 +45,7 @@ pub use fio::{
 pub use html::{compare_html, html, html_of};
 pub use iometer::{
     IOMETER_COLUMNS, IometerCpu, IometerHost, IometerRow, IometerShape, IometerSpec, IometerStream,
-    IometerTest, iometer_end, iometer_results, iometer_results_from, iometer_uncounted, iometer_updates,
+    IometerTest, iometer_end, iometer_results_from, iometer_uncounted, iometer_updates,
 };
 pub use live::{
     FiguresView, Gauges, GroupView, IntervalView, KindView, Live, OnTarget, SpanView, StreamView, TargetSpan,

@@ -34,6 +34,7 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What the server is told of the machine it runs on, and how jobs are read there.
 pub trait Machine: Send + Sync + 'static {
@@ -173,6 +174,9 @@ impl App {
     }
 }
 
+/// How long answers that are being worked out may take once the server ends.
+const LEFT_TO_ANSWERS: Duration = Duration::from_secs(5);
+
 /// A server that listens.
 pub struct Server {
     app: Arc<App>,
@@ -228,6 +232,8 @@ impl Server {
         let router = routes::router(&app);
         runtime.block_on(listener.serve(router, listen::TIMES)).map_err(ServeError::Start)?;
         app.running.end();
+        // What is worked out for somebody who asked, and may have gone, does not keep the server.
+        runtime.shutdown_timeout(LEFT_TO_ANSWERS);
         Ok(())
     }
 }

@@ -12,7 +12,7 @@ use fathom_units::Nanos;
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -39,10 +39,13 @@ impl Active {
     }
 }
 
+/// The run that goes on, or the last one, with its thread.
+type Place = Option<(Active, JoinHandle<()>)>;
+
 /// The place of the one run.
 #[derive(Default)]
 pub(crate) struct Running {
-    place: Mutex<Option<(Active, JoinHandle<()>)>>,
+    place: Mutex<Place>,
     /// Events that found no room in the files of their runs, oldest first: what is known of how these ended.
     unstored: Mutex<VecDeque<(String, Vec<Event>)>>,
 }
@@ -64,9 +67,14 @@ pub(crate) struct Ready {
 }
 
 impl Running {
+    /// The place of the one run. It is taken or given whole, so that who panics beside it leaves it sound.
+    fn place(&self) -> MutexGuard<'_, Place> {
+        self.place.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The run that goes on, or the last one.
     pub(crate) fn latest(&self) -> Option<Active> {
-        let place = self.place.lock().expect("no thread panics while it holds the lock");
+        let place = self.place();
         place.as_ref().map(|(active, _)| active.clone())
     }
 
@@ -111,7 +119,7 @@ impl Running {
     }
 
     fn spawn(&self, app: &Arc<App>, ready: Ready) -> Result<(Active, Receiver<Result<(), Fault>>), Fault> {
-        let mut place = self.place.lock().expect("no thread panics while it holds the lock");
+        let mut place = self.place();
         if let Some((active, _)) = place.as_ref().filter(|(active, _)| !active.is_over()) {
             let message = format!("the run {} goes on", active.id);
             return Err(Fault::conflict("run.busy", message, "stop it, or wait until it has ended"));
@@ -140,7 +148,7 @@ impl Running {
 
     /// Ends the run that goes on and waits until what it measured is kept.
     pub(crate) fn end(&self) {
-        let taken = self.place.lock().expect("no thread panics while it holds the lock").take();
+        let taken = self.place().take();
         if let Some((active, thread)) = taken {
             active.stop.raise();
             // A thread that panicked has said so.
@@ -252,4 +260,22 @@ impl Sink for Keep {
 pub(crate) fn file_of(store: &Path, id: &str) -> Result<std::path::PathBuf, Fault> {
     let path = ulid::Ulid::from_string(id).map(|id| fathom_store::path_of(store, &id.to_string()));
     path.ok().filter(|path| path.is_file()).ok_or_else(|| Fault::no_run(id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_beside_the_one_run_takes_it_from_nobody() {
+        let running = Arc::new(Running::default());
+        let held = Arc::clone(&running);
+        let panicked = std::thread::spawn(move || {
+            let _place = held.place();
+            panic!("while it holds the place");
+        });
+        assert!(panicked.join().is_err() && running.place.is_poisoned());
+        assert!(running.latest().is_none());
+        running.end();
+    }
 }

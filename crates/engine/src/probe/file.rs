@@ -160,9 +160,13 @@ fn direct_align_of(path: &Path, sector_bytes: u32) -> DirectAlign {
     }
 }
 
-/// The nearest folder above a path that exists.
-pub(super) fn existing_folder(path: &Path) -> Option<PathBuf> {
-    path.ancestors().skip(1).find_map(|folder| folder.canonicalize().ok()).filter(|folder| folder.is_dir())
+/// The nearest folder above a path that exists, and what of the path lies below it.
+pub(super) fn existing_folder(path: &Path) -> Option<(PathBuf, &Path)> {
+    let found = path.ancestors().skip(1).find_map(|above| {
+        let folder = above.canonicalize().ok()?;
+        Some((folder, path.strip_prefix(above).ok()?))
+    });
+    found.filter(|(folder, _)| folder.is_dir())
 }
 
 #[cfg(test)]

@@ -387,6 +387,21 @@ fn tails_are_those_of_files_as_each_job_knows_them() {
     checked(test, &lines[..2], &[("f", 2 << 20)], false);
 }
 
+/// What a mix reads it has not written: without writes nothing is checked, with them what they wrote.
+#[test]
+fn mixes_without_writes_check_nothing() {
+    let test = "mixes_without_writes_check_nothing";
+    let lines = [
+        "--rw=rw --rwmixread=100 --verify=crc32c --verify_state_save=0 --size=64k",
+        "--rw=randrw --rwmixread=100 --verify=md5 --do_verify=0 --verify_state_save=0 --size=64k --numjobs=2",
+        "--rw=rw --rwmixread=100 --verify=crc32c --verify_only --verify_state_save=0 --size=64k",
+        "--rw=rw --rwmixread=0 --verify=crc32c --size=64k",
+        // A job that is for reading checks what it reads.
+        "--rw=read --verify=crc32c --size=64k --filename=plain",
+    ];
+    checked(test, &lines, &[("plain", 1 << 16)], false);
+}
+
 #[test]
 fn clones_that_begin_behind_a_device_leave_the_others_of_their_group_alone() {
     let test = "clones_that_begin_behind_a_device_leave_the_others_of_their_group_alone";

@@ -94,9 +94,37 @@ fn a_tree_that_cannot_be_is_refused() {
         4,
         &["target.no-folder", "the root of the tree, file, is no folder"],
     );
+    // Counted before any of it is listed or looked at, also where its folders alone are too many.
+    bench.write("tree.toml", job("").replace("tree_width = 2", "tree_width = 1000000"));
+    let says = ["plan.too-many-targets", "3000003000000 are those of \"tree\""];
+    for command in ["check", "plan", "run"] {
+        bench.check_refused(&format!("{command} tree.toml"), 2, &says);
+    }
+    bench.write(
+        "tree.toml",
+        job("")
+            .replace("tree_width = 2", "tree_width = 101")
+            .replace("depth = 2", "depth = 4")
+            .replace("'all'", "'bottom'"),
+    );
+    bench.check_refused("plan tree.toml", 2, &["312181203 are those of \"tree\""]);
     // Somebody's file under the name of one of its own.
     std::fs::create_dir_all(bench.path("root/dir.1.1")).expect("the folder is ours");
     bench.write("root/dir.1.1/file.2", vec![7; 64 << 10]);
     bench.write("tree.toml", job(""));
     bench.check_refused("run tree.toml", 3, &["root/dir.1.1/file.2"]);
+}
+
+/// Names of one tree are one before any of its folders is there, too.
+#[test]
+fn a_tree_under_two_names_is_one() {
+    let bench = Bench::new();
+    let section = |name: &str, directory: &str| {
+        format!("[target.{name}]\nkind = 'tree'\ndirectory = '{directory}'\nsize = '16KiB'\n")
+    };
+    let streams = "[workload.w]\nread = '0%'\n[stream.s]\ntargets = ['a']\noperations = 2\n\
+                   [stream.v]\nworkload = 'w'\ntargets = ['b']\noperations = 2\n";
+    bench.write("twice.toml", section("a", "root") + &section("b", "./root") + streams);
+    bench.fathom("run twice.toml --quiet").expect(0, &["plan.two-names"]);
+    assert_eq!(moved(&bench.report(), "/steps/0/total", "write"), (4, 4 * 4096));
 }

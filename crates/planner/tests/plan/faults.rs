@@ -633,7 +633,7 @@ fn rates_and_mixes_without_meaning() {
         Is::Absent,
         same,
         &[
-            "plan.too-many-targets: the targets of one step are more than 1000000; use fewer files, larger ones, or several \
+            "plan.too-many-targets: the targets of one step are more than 1000000: 10000000 are those of \"t\"; use fewer files, larger ones, or several \
            stages",
         ],
     );

@@ -127,7 +127,10 @@ pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &m
     content::set(&mut options, settings, *span, surroundings, faults);
     set_syncs(&mut options, settings, *span);
     let verified = if shares[WRITE] > 0.0 || is_trimwrite { WRITE } else { READ };
-    super::verify::set(&mut options, settings, *span, ends(&sizes[verified]), surroundings, faults);
+    // fio checks what was written, or what a job reads that is for reading; of a mix without writes it checks nothing.
+    if !is_mix || shares[WRITE] > 0.0 {
+        super::verify::set(&mut options, settings, *span, ends(&sizes[verified]), surroundings, faults);
+    }
     debug_assert!(is_mix || !reads_and_writes);
     let writes = is_mix || rw.ends_with("write");
     // What jumps by whole blocks begins anew at the end; by others it stops there.
