@@ -217,8 +217,8 @@ export const strings = {
     jobHelp: "The form and this text are two views of one job.",
     form: "Form",
     notShown: "The form cannot follow this text, so that it shows the job before and takes no changes. Mend the text here:",
-    unread: (line: number, isOpen: boolean) =>
-      isOpen ? `line ${line} has a quote without its end.` : `line ${line} is not TOML.`,
+    /** Of a line, which stands before it. */
+    unread: (isOpen: boolean) => (isOpen ? "has a quote without its end." : "is not TOML."),
     nothingNamed: "it names no target or no stream.",
     undo: "Undo",
     undone: "The job is what it was before.",

@@ -30,13 +30,13 @@ export function needsPages() {
 const limits = { test: 240, wait: 90 };
 
 /** What `work` comes to, or an error that says what stood still. */
-async function bounded(what, work) {
+export async function bounded(what, work, limit = limits.wait) {
   let timer;
   const late = new Promise((_, fail) => {
     const load = loadavg()[0].toFixed(1);
     const told = () =>
-      `${what} stood still: it was not over after ${limits.test} s (load average ${load}, now ${loadavg()[0].toFixed(1)})`;
-    timer = setTimeout(() => fail(new Error(told())), limits.test * 1000);
+      `${what} stood still: it was not over after ${limit} s (load average ${load}, now ${loadavg()[0].toFixed(1)})`;
+    timer = setTimeout(() => fail(new Error(told())), limit * 1000);
   });
   try {
     return await Promise.race([work(), late]);
@@ -45,15 +45,17 @@ async function bounded(what, work) {
   }
 }
 
-export const test = (name, work) => node.test(name, (t) => bounded(`the test "${name}"`, () => work(t)));
+export const test = (name, work) => node.test(name, (t) => bounded(`the test "${name}"`, () => work(t), limits.test));
 
 /** What goes on around tests has the same bound; where it stands still nothing after it can be told, so that all ends. */
 const around = (name) => (work) =>
   node[name](() =>
-    bounded(`what is done ${name === "after" || name === "afterEach" ? "after" : "before"} a test`, work).catch((error) => {
-      console.error(error);
-      process.exit(1);
-    }),
+    bounded(`what is done ${name === "after" || name === "afterEach" ? "after" : "before"} a test`, work, limits.test).catch(
+      (error) => {
+        console.error(error);
+        process.exit(1);
+      },
+    ),
   );
 export const before = around("before");
 export const after = around("after");

@@ -29,6 +29,8 @@ test("nothing is written into a text that cannot be read, and the page says whic
   await text.fill(broken);
   const line = broken.split("\n").findIndex((one) => one === 'time = "30s') + 1;
   await page.getByText(`line ${line} has a quote without its end.`).waitFor();
+  const remark = page.getByText("Mend the text here:");
+  assert.equal((await remark.innerText()).match(/line/g).length, 1, "a line is named once");
   for (const label of ["Measure", "Title", "Path", "Queue depth", "Reads"])
     assert.ok(await page.getByLabel(label, { exact: true }).isDisabled(), label);
   assert.ok(await page.getByRole("button", { name: "Add a stream" }).isDisabled());
@@ -36,6 +38,9 @@ test("nothing is written into a text that cannot be read, and the page says whic
   assert.equal(await text.evaluate((area) => area.value.slice(area.selectionStart, area.selectionEnd)), 'time = "30s');
   assert.equal(await text.inputValue(), broken);
   await show(page, "unread");
+  await text.fill(broken.replace('time = "30s', "time 30s"));
+  await page.getByText(`line ${line} is not TOML.`).waitFor();
+  assert.equal((await remark.innerText()).match(/line/g).length, 1, "a line is named once");
   await text.fill("[run]\n");
   await page.getByText("it names no target or no stream.").waitFor();
   await text.fill(broken.replace('"30s', '"30s"'));
@@ -587,6 +592,59 @@ test("a stream that is left out is named nowhere", async () => {
   await text.fill((await text.inputValue()).replace("[stream.s2]", '[stream.s2]\nthink_time = "2ms"'));
   await page.getByRole("button", { name: "Add a stream" }).click();
   assert.equal((await text.inputValue()).match(/think_time = "2ms"/g).length, 2);
+  assert.deepEqual(complaints, []);
+});
+
+test("what comes and goes in the form takes no stream to another target than its text says", async () => {
+  const { page, complaints } = await open("compose");
+  const text = page.getByLabel("The job", { exact: true });
+  const job = (aims) =>
+    `[target.a]\npath = "/a"\nsize = "1GiB"\n[workload.w]\n[stream.w]\n${aims}[stage.main]\ntime = "5s"\n`;
+  const press = (name) => page.getByRole("button", { name }).click();
+  const aims = async () => (await text.inputValue()).match(/^targets = .*$/gm) ?? [];
+  /** What is ticked of each stream. */
+  const ticked = async (count) => {
+    const streams = Array.from({ length: count }, (_, at) => page.locator(`[data-stream="${at}"]`));
+    return Promise.all(
+      streams.map((one) =>
+        one.getByRole("checkbox").evaluateAll((boxes) => boxes.map(({ checked }) => checked)),
+      ),
+    );
+  };
+  await text.fill(job('targets = ["a"] # this one\n'));
+  await press("Add a target");
+  assert.deepEqual([await aims(), await ticked(1)], [['targets = ["a"] # this one'], [[true, false]]]);
+  await press("Add a stream");
+  const both = [['targets = ["a"] # this one', 'targets = ["a"]'], [[true, false], [true, false]]];
+  assert.deepEqual([await aims(), await ticked(2)], both);
+  await page.getByLabel("Path of target 2").fill("/b");
+  await page.locator('[data-stream="1"]').getByRole("checkbox", { name: "/b" }).check();
+  await page.locator('[data-stream="1"]').getByRole("checkbox", { name: "/a" }).uncheck();
+  assert.deepEqual(await aims(), ['targets = ["a"] # this one', 'targets = ["disk"]']);
+  await page.reload();
+  assert.deepEqual(await ticked(2), [[true, false], [false, true]]);
+  // A device in the place of another is the same target; with one that goes a stream goes nowhere until it is said where.
+  await page.getByText("The 2 block devices of this machine").click();
+  await page.getByRole("button", { name: "measure /dev/precious" }).click();
+  assert.deepEqual(await aims(), ['targets = ["a"] # this one', 'targets = ["disk"]']);
+  await press("Leave it out of target 2");
+  assert.deepEqual([await aims(), await ticked(2)], [['targets = ["a"] # this one', "targets = []"], [[true], [false]]]);
+  await page.getByText(/^No plan and no start before this is mended: Goes to of stream 2/).waitFor();
+  await page.locator('[data-stream="1"]').getByRole("checkbox").check();
+  assert.deepEqual(await aims(), ['targets = ["a"] # this one', 'targets = ["a"]']);
+  await press("Leave the stream out of stream 2");
+  assert.deepEqual([await aims(), await ticked(1)], [['targets = ["a"] # this one'], [[true]]]);
+  // What was taken away is there again as it was.
+  await press("New job");
+  await press("Undo");
+  assert.deepEqual([await aims(), await ticked(1)], [['targets = ["a"] # this one'], [[true]]]);
+  // A stream whose text names no targets goes to all of them, and so does one like it.
+  await text.fill(job(""));
+  assert.deepEqual(await ticked(1), [[]]);
+  await press("Add a stream");
+  await press("Add a target");
+  await press("Add a stream");
+  assert.deepEqual([await aims(), await ticked(3)], [[], [[true, true], [true, true], [true, true]]]);
   assert.deepEqual(complaints, []);
 });
 

@@ -139,6 +139,8 @@ function converted({ name, text, maps = [] }) {
 export class Mock {
   #server = createServer((request, response) => void this.#answer(request, response));
   #watchers = new Set();
+  /** After which events streams were asked for, answered or not, in the order in which they were. */
+  streams = [];
   /** Tells whoever waits that a stream was opened or ended. */
   #changed = () => undefined;
   /** Titles and tags that runs were given, and those that were deleted. */
@@ -202,12 +204,12 @@ export class Mock {
     return JSON.parse(readFileSync(join(pages, `${run}.answer.json`), "utf8"));
   }
 
-  /** Says that a step has ended, beside the recorded events. */
+  /** Says that a step has ended, between the recorded events. */
   finishStep() {
     const event = { event: "step_finished", step: 0, stop: "complete", elapsed_s: 1 };
-    for (const { response } of this.#watchers) {
-      response.write(`event: ${event.event}\ndata: ${JSON.stringify(event)}\n\n`);
-    }
+    this.events = [...this.events.slice(0, this.#played), event, ...this.events.slice(this.#played)];
+    this.#played += 1;
+    for (const watcher of this.#watchers) this.#tell(watcher);
   }
 
   /** Ends all connections, as a server that was killed. */
@@ -215,6 +217,16 @@ export class Mock {
     for (const { response } of this.#watchers) response.destroy();
     this.#watchers.clear();
     this.#server.closeAllConnections();
+  }
+
+  /** Has the streams that are open bring nothing any more, as where a network forgets them: neither side hears of it. */
+  forget() {
+    this.#watchers.clear();
+  }
+
+  /** Waits until streams of events were asked for so often, answered or not. */
+  async streamedTo(count) {
+    while (this.streams.length < count) await new Promise((done) => (this.#changed = done));
   }
 
   #tell(watcher) {
@@ -228,6 +240,11 @@ export class Mock {
     const { pathname, searchParams } = new URL(request.url, "http://mock");
     response.setHeader("content-security-policy", policy);
     if (!pathname.startsWith("/api/v1/")) return this.#page(pathname, response);
+    const from = Number(request.headers["last-event-id"] ?? searchParams.get("last_event_id") ?? 0);
+    if (pathname.endsWith("/events")) {
+      this.streams.push(from);
+      this.#changed();
+    }
     if (this.isSilent) return;
     let body = "";
     for await (const part of request) body += part;
@@ -315,7 +332,7 @@ export class Mock {
     if (what === "runs" && part === "events") {
       // A run that is over has nothing to follow.
       if (run !== "live" && run !== this.unended) return response.writeHead(204).end();
-      return this.#stream(request, response, searchParams);
+      return this.#stream(response, from);
     }
     if (what === "runs" && request.method === "POST") return json(null, 202);
     const sides = what === "compare" ? searchParams.get("sides").split(",").map((side) => side.split("~")) : [];
@@ -367,10 +384,10 @@ export class Mock {
     ];
   }
 
-  #stream(request, response, asked) {
+  #stream(response, last) {
     response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
     response.write("retry: 50\n\n");
-    const watcher = { response, last: Number(request.headers["last-event-id"] ?? asked.get("last_event_id") ?? 0) };
+    const watcher = { response, last };
     this.#watchers.add(watcher);
     this.#changed();
     response.on("close", () => {

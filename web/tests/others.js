@@ -102,7 +102,7 @@ test("the list of runs shows all that matters of a run at any width", async () =
     { run: "steady", title: "killed", tags: ["a tag of more than one word", "second"], state: "unfinished" },
     { run: "sweep", title: "of another", tags: [], state: "elsewhere" },
   ];
-  for (const width of [320, 390, 700, 1280]) {
+  for (const width of [320, 380, 390, 700, 1280]) {
     const { page } = await open("runs", { width });
     await page.getByRole("table").waitFor();
     await page.screenshot({ path: join(shots, `app-runs-${width}.png`), fullPage: true });
@@ -112,6 +112,15 @@ test("the list of runs shows all that matters of a run at any width", async () =
       return scroll.scrollWidth - scroll.clientWidth;
     });
     assert.ok(hidden <= 0, `${width}: ${hidden} px of the table are out of sight`);
+    // A word of a heading is in one line.
+    const broken = await page.evaluate(() =>
+      [...document.querySelectorAll("th")].filter((one) => {
+        const range = document.createRange();
+        range.selectNodeContents(one);
+        return range.getClientRects().length > one.textContent.trim().split(/\s+/).length;
+      }).map((one) => one.textContent),
+    );
+    assert.deepEqual(broken, [], `${width}`);
     for (const text of ["broke off", "runs elsewhere"])
       assert.equal(await page.getByText(text).filter({ visible: true }).count(), 1, `${width}: ${text}`);
     assert.ok(await page.getByRole("button", { name: "change killed" }).isVisible(), `${width}`);

@@ -1,6 +1,6 @@
 // What tests of pages on a server that a test plays begin and end with: for each test a server of its own, `mock`, at
 // `address`; contexts of the browser are closed behind it.
-import { after, afterEach, before, beforeEach, launch, needsPages, open as opened } from "./browser.js";
+import { after, afterEach, before, beforeEach, bounded, launch, needsPages, open as opened } from "./browser.js";
 import { Mock } from "./mock.js";
 
 needsPages();
@@ -37,7 +37,7 @@ export async function held(page, addresses, method = "POST") {
   return {
     /** The next one, once it is asked for. */
     async next() {
-      while (waiting.length === 0) await new Promise((done) => (told = done));
+      if (waiting.length === 0) await bounded(`a request of ${addresses}`, () => new Promise((done) => (told = done)));
       return waiting.shift();
     },
     /** Those that were asked for and not taken. */
@@ -45,12 +45,20 @@ export async function held(page, addresses, method = "POST") {
   };
 }
 
-/** Waits until the page has done what an answer that it has got makes it do, as far as its server sees that. */
+/**
+ * Waits until the page has done what an answer that it has got makes it do, as far as its server sees that. A browser
+ * without a window may owe a frame for ever where nothing has to be drawn: what a page does within frames alone is not
+ * waited for longer than it takes to show one.
+ */
 export async function settled(page) {
-  for (let turn = 0; turn < 5; turn += 1) {
-    await page.evaluate(async () => {
-      await (await fetch("/api/v1/session")).text();
-      await new Promise(requestAnimationFrame);
-    });
-  }
+  const turns = async () => {
+    for (let turn = 0; turn < 5; turn += 1) {
+      await page.evaluate(async () => {
+        await (await fetch("/api/v1/session")).text();
+        const frame = new Promise(requestAnimationFrame);
+        await Promise.race([frame, new Promise((done) => setTimeout(done, 1000))]);
+      });
+    }
+  };
+  await bounded("a page that settles", turns);
 }

@@ -2,7 +2,7 @@
 // streams beyond those with lines, the keyboard's focus, long titles, and a server or an invitation that is gone.
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { fits, shots, test } from "./browser.js";
+import { fits, isAccessible, shots, test } from "./browser.js";
 import { address, mock, open } from "./played.js";
 
 /** Events of a run of so many streams alike, some seconds long. */
@@ -54,6 +54,91 @@ test("a mark is drawn while the run goes on", async () => {
   // Its name stands in a row of its own above the lines.
   await page.waitForFunction(([box, before]) => box.clientHeight > before, [await plot.elementHandle(), before]);
   await page.screenshot({ path: join(shots, "watch-mark.png"), fullPage: true });
+  assert.deepEqual(complaints, []);
+});
+
+/**
+ * The live page of a run after so many seconds, in a time that the test makes pass faster than it does by itself: without
+ * the worker that all tabs share, whose time no test has.
+ */
+async function watched(seconds) {
+  const [begun, ...others] = eventsOf(1, 30);
+  const end = { event: "run_finished", state: "complete", reason: null, finished_ms: 31_000 };
+  mock.events = [{ ...begun, expected_seconds: 600 }, ...others, end];
+  mock.play(2 + seconds);
+  const found = await open("runs", { before: () => delete globalThis.SharedWorker });
+  const { page } = found;
+  await page.getByRole("table").waitFor();
+  await page.clock.install({ time: 1000 * (1 + seconds) });
+  await page.evaluate(() => (location.hash = "#/live/live"));
+  await reached(page, seconds);
+  await left(page).waitFor();
+  return found;
+}
+
+/** The number of the last event of a second: a run has two before its first, and two in each. */
+const numberOf = (second) => 2 + 2 * second;
+const lost = (page) => page.getByText("The connection is lost");
+const left = (page) => page.getByText(/ (s|min) left/);
+/** Waits until the chart has so many seconds. */
+const reached = (page, seconds) =>
+  page.getByRole("slider", { name: "IOPS" }).and(page.locator(`[aria-valuemax='${seconds - 1}']`)).waitFor();
+
+test("a run that is quiet for minutes is not told to be lost", async () => {
+  const { page, complaints } = await watched(3);
+  for (let turn = 0; turn < 30; turn += 1) {
+    const before = mock.streams.length;
+    await page.clock.runFor(5000);
+    await mock.streamedTo(before + 1);
+    await mock.watchedBy(1);
+    assert.equal(await lost(page).count(), 0);
+    assert.equal(await left(page).count(), 1);
+  }
+  assert.deepEqual(new Set(mock.streams), new Set([0, numberOf(3)]));
+  mock.play(99);
+  await page.getByText("It has ended.").waitFor();
+  await reached(page, 30);
+  assert.deepEqual(complaints, []);
+});
+
+test("a connection that brings nothing any more is replaced, and figures go on without a gap", async () => {
+  const { page, complaints } = await watched(3);
+  mock.forget();
+  mock.play(2 + 7);
+  await page.clock.runFor(5000);
+  await reached(page, 7);
+  assert.equal(mock.streams[1], numberOf(3));
+  assert.equal(await lost(page).count(), 0);
+  assert.deepEqual(complaints, []);
+});
+
+test("a server that stands still is told to be lost, nothing is counted down, and the page comes back with it", async () => {
+  const { page, complaints } = await watched(3);
+  mock.forget();
+  mock.isSilent = true;
+  await page.clock.runFor(5000);
+  await mock.streamedTo(2);
+  await page.clock.runFor(10_000);
+  await lost(page).waitFor();
+  assert.equal(await left(page).count(), 0);
+  await isAccessible(page, "a connection that is lost");
+  await page.screenshot({ path: join(shots, "watch-lost.png"), fullPage: true });
+  // It is asked again and again.
+  for (let asked = 3; asked < 6; asked += 1) {
+    await mock.streamedTo(asked);
+    await page.clock.runFor(10_000);
+    assert.equal(await lost(page).count(), 1);
+  }
+  assert.deepEqual(new Set(mock.streams), new Set([0, numberOf(3)]));
+  mock.play(2 + 9);
+  mock.isSilent = false;
+  await page.clock.runFor(10_000);
+  await reached(page, 9);
+  await left(page).waitFor();
+  assert.equal(await lost(page).count(), 0);
+  mock.play(99);
+  await page.getByText("It has ended.").waitFor();
+  await reached(page, 30);
   assert.deepEqual(complaints, []);
 });
 

@@ -309,7 +309,7 @@ export const api = {
   start: (job: Upload, answers: Answer[], search: Search | undefined, signal: AbortSignal) =>
     send<{ run: string }>("runs", { job, consent: { answers }, search }, { signal }),
   /** Null where the run was asked nothing, or knows nothing yet. */
-  answer: (run: string) => ask<Answered | null>(`${of(run)}/answer`),
+  answer: (run: string, signal?: AbortSignal) => ask<Answered | null>(`${of(run)}/answer`, signal && { signal }),
   /** Sides of runs, the first held against each of the others; of kind "apart", with the reason, where it is not. */
   compare: (sides: string[][], margin: string) => {
     const asked = sides.map((side) => side.join("~")).join(",");

@@ -45,3 +45,18 @@ test("where there is no room an earlier job does not come back as if it were thi
   expect(remember(of("b".repeat(1000)))).toBe("nothing");
   expect(remembered()).toBe(null);
 });
+
+test("where streams go comes back as it was, and a job that says it in another way is of other pages", () => {
+  const held = storage(1e6);
+  for (const targets of ["all", ["disk"], []] as const) {
+    const form = { ...empty, streams: [{ ...empty.streams[0]!, targets: targets === "all" ? targets : [...targets] }] };
+    const composed = { ...of("a"), now: { ...of("a").now, filled: { form, depths: ["1"] }, inText: form } };
+    remember(composed);
+    expect(remembered()).toEqual(composed);
+  }
+  const [place, whole] = [...held][0]!;
+  for (const odd of ['"some"', "[1]", "null", "{}"]) {
+    held.set(place, whole.replaceAll('"targets":[]', `"targets":${odd}`));
+    expect(remembered(), odd).toBe(null);
+  }
+});

@@ -3,7 +3,7 @@
 
 import type { Diagnostic } from "./api";
 import type { Filled } from "./draft";
-import { empty, type Form } from "./job";
+import { empty, emptyStream, type Form } from "./job";
 import { isTable } from "./toml";
 
 /** The page at one moment. */
@@ -50,14 +50,18 @@ export function isLike(value: unknown, example: unknown): boolean {
 
 const fault: Omit<Diagnostic, "help"> = { code: "", severity: "", line: 0, column: 0, message: "" };
 const file = { name: "", text: "", faults: [fault], isTaken: false, isKept: false, maps: [""], sectorSize: 0 };
-const moment: Moment = { text: "", filled: { form: empty, depths: [""] }, inText: empty, isByHand: false };
+/** Where a stream goes is a word or a list, of which one example says nothing of the other. */
+const { targets: _aims, ...stream } = emptyStream;
+const form = { ...empty, streams: [stream] };
+const moment = { text: "", filled: { form, depths: [""] }, inText: form, isByHand: false };
 
 function isWhole(value: unknown): value is Moment {
   if (!isLike(value, moment)) return false;
   const { filled, inText } = value as Moment;
   const { streams, targets } = filled.form;
   const isFilled = [streams, targets, inText.streams, inText.targets].every((all) => all.length > 0);
-  return isFilled && streams.length === filled.depths.length;
+  const areAims = [...streams, ...inText.streams].every((one) => one.targets === "all" || isLike(one.targets, [""]));
+  return isFilled && areAims && streams.length === filled.depths.length;
 }
 
 /** Pause after the last change before it is remembered, which takes as long as to show it: longer than between keys. */

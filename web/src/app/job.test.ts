@@ -29,10 +29,11 @@ const examples = import.meta.glob<string>("../../../examples/*.toml", { query: "
 const on = (path: string, more = {}) => ({ targets: [{ ...emptyTarget, path, ...more }] });
 const tree = { kind: "tree" as const, depth: 3, width: 2, files: 5, everywhere: true, size: "1MiB" };
 /** A form of one stream, which goes to all targets. */
-const one = (stream: Partial<Stream>, form: Partial<Form> = on("/dev/sdb")): Form => {
-  const targets = form.targets ?? empty.targets;
-  return { ...empty, ...form, streams: [{ ...emptyStream, targets: targets.map(({ name }) => name), ...stream }] };
-};
+const one = (stream: Partial<Stream>, form: Partial<Form> = on("/dev/sdb")): Form => ({
+  ...empty,
+  ...form,
+  streams: [{ ...emptyStream, ...stream }],
+});
 /** The form of a text that says nothing else. */
 function formOf(text: string): Form {
   const shown = toForm(text);
@@ -73,7 +74,7 @@ test("a form comes back from its text", () => {
       streams: [
         { ...emptyStream, targets: ["disk"], rate: "1k/s, 2k/s", depths: [4] },
         { ...second, targets: ["disk2", "disk3"], lines: mix, depths: [1, 2], direct: "false" },
-        { ...second, name: "load3", targets: several.map(({ name }) => name) },
+        { ...second, name: "load3", targets: ["disk3", "disk", "disk2"] },
       ].map((stream, at) => (at === 2 ? { ...stream, lines: mix } : stream)),
     },
   ];
@@ -202,16 +203,26 @@ test("targets are in the form whatever their names, and streams go to all or som
   const job = (of: string) =>
     '[target.b]\nkind = "tree"\ndirectory = "/t"\nsize = "1MiB"\n[target.a]\npath = "/a"\n' +
     `[workload.w]\n[stream.s]\n${of}[stage.one]\n`;
-  for (const all of ["", 'targets = ["b", "a"]\n']) {
-    const { targets, streams } = formOf(job(all));
+  for (const [written, aims] of [
+    ["", "all"],
+    ['targets = ["b", "a"]\n', ["b", "a"]],
+    ['targets = ["a", "b"]\n', ["a", "b"]],
+    ["targets = []\n", []],
+  ] as const) {
+    const { targets, streams } = formOf(job(written));
     expect(targets.map(({ kind, path }) => [kind, path])).toEqual([
       ["tree", "/t"],
       ["path", "/a"],
     ]);
     expect(targets[0]).toMatchObject({ depth: 1, width: 1, files: 1, everywhere: false, remove: false });
-    expect(streams[0]?.targets).toEqual(["b", "a"]);
+    expect(streams[0]?.targets).toEqual(aims);
   }
   expect(formOf(job('targets = "a"\n')).streams[0]?.targets).toEqual(["a"]);
+  // What is named twice, or is not there, is told.
+  for (const odd of ['["a", "a"]', '["a", "gone"]']) {
+    const shown = toForm(job(`targets = ${odd}\n`));
+    expect([shown?.form.streams[0]?.targets, shown?.others]).toEqual([["a"], ["stream.s.targets"]]);
+  }
   const named = job("").replace('directory = "/t"', 'directory = "/t"\nfile_names = "x"');
   expect(toForm(named)?.others).toEqual(["target.b.file_names"]);
 });

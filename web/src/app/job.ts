@@ -38,14 +38,19 @@ export interface Target {
   everywhere: boolean;
 }
 
+/**
+ * Where a stream goes: to all targets, whichever there are, or to those that its text names, in the order in which it does.
+ * A list with all of them is not the same: a target more is not in it.
+ */
+export type Aims = "all" | string[];
+
 /** Operations and who does them, on which targets. */
 export interface Stream {
   /** Of its section. */
   name: string;
   /** Name of the section that has its lines, which may be that of another stream, too. */
   workload: string;
-  /** Names of the targets that it goes to. */
-  targets: string[];
+  targets: Aims;
   /** At least one; several are a mix whose shares add up to 100 %. A field that is empty leaves it to the default. */
   lines: AccessLine[];
   /** Whether its only line is written as a mix of one. */
@@ -98,7 +103,7 @@ export const emptyTarget: Target = {
 export const emptyStream: Stream = {
   name: "load",
   workload: "load",
-  targets: ["disk"],
+  targets: "all",
   lines: [emptyLine],
   align: "",
   workers: 1,
@@ -126,6 +131,23 @@ export function freeName(stem: string, taken: { name: string }[]): string {
     if (taken.every((one) => one.name !== name)) return name;
   }
 }
+
+/** Whether a stream goes to the target of this name. */
+export const goesTo = ({ targets }: Pick<Stream, "targets">, name: string): boolean =>
+  targets === "all" || targets.includes(name);
+
+/** Where a stream goes when one of all targets is chosen for it or no longer: names stay in the order that they have. */
+export function aimed(aims: Aims, name: string, isAimedAt: boolean, all: string[]): string[] {
+  const others = (aims === "all" ? all : aims).filter((other) => other !== name);
+  if (!isAimedAt) return others;
+  const next = others.findIndex((other) => all.indexOf(other) > all.indexOf(name));
+  const at = next < 0 ? others.length : next;
+  return [...others.slice(0, at), name, ...others.slice(at)];
+}
+
+/** Where streams go once there is a target more or less: where each says it does, but for what is gone. */
+export const reaimed = (aims: Aims, all: string[]): Aims =>
+  aims === "all" ? aims : aims.filter((name) => all.includes(name));
 
 type Values = (string | number)[];
 
@@ -198,11 +220,11 @@ function targetTable({ kind, path, size, remove, depth, width, files, everywhere
   return kind === "path" && !builtIn ? { path, ...table } : table;
 }
 
-function streamTable(stream: Stream, isAll: boolean, isOnly: boolean, isSwept: (option: string) => boolean): Table {
+function streamTable(stream: Stream, isOnly: boolean, isSwept: (option: string) => boolean): Table {
   const { name, workload, targets, workers, depths, rate, direct, priorityClass, priorityLevel } = stream;
   return filled([
     ["workload", workload === name || isOnly ? "" : workload],
-    ["targets", isAll ? "" : targets],
+    ["targets", targets === "all" ? "" : targets],
     ["workers", workers],
     ["queue_depth", depths.length === 1 ? depths[0] : ""],
     ["rate", isSwept("rate") ? "" : rate],
@@ -223,8 +245,7 @@ function tableOf(form: Form): Table {
   for (const stream of form.streams) {
     const [load, flow] = several ? [`workload.${stream.workload}`, `stream.${stream.name}`] : ["workload", "stream"];
     workloads[stream.workload] ??= workloadTable(stream, (option) => isSwept(`${load}.${option}`));
-    const isAll = stream.targets.length === form.targets.length;
-    streams[stream.name] = streamTable(stream, isAll, isOnly, (option) => isSwept(`${flow}.${option}`));
+    streams[stream.name] = streamTable(stream, isOnly, (option) => isSwept(`${flow}.${option}`));
   }
   const times = filled([
     ["ramp", form.ramp],
@@ -470,7 +491,7 @@ export function toForm(job: string): Shown | null {
     return {
       name,
       workload: named,
-      targets: Array.isArray(aims) ? all.filter((target) => aims.includes(target)) : all,
+      targets: Array.isArray(aims) ? [...new Set(aims)].filter((aim) => all.includes(aim)) : "all",
       lines: [...(only ? [only] : []), ...more],
       ...(lines?.length === 1 && load.mix !== undefined ? { isMix: true } : {}),
       ...(held.length > 0 ? { held: [...new Set(held)] } : {}),
@@ -566,7 +587,7 @@ function isShown(option: string, value: unknown, known: unknown, name: string, f
   if (option === "workload" && typeof value === "string" && stream) return value === stream.workload;
   if (option === "targets" && stream) {
     const aims = Array.isArray(value) ? value : [value];
-    return aims.length === stream.targets.length && aims.every((aim) => stream.targets.includes(String(aim)));
+    return same(aims, stream.targets);
   }
   // What means nothing is no loss, such as a file that stays.
   if (value === false && (option === "remove" || known === false)) return true;

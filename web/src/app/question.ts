@@ -52,7 +52,7 @@ export const emptyQuestion = (): Question => ({
 /** The job whose steps the question changes: depth, rate, or all that a test of the PTS prescribes are not its own. */
 export function jobOf(form: Question, asked: Asked): string {
   const { targets, read, blockSize, access, workers, ramp, time } = form;
-  const stream = { ...emptyStream, targets: targets.map(({ name }) => name), depths: [] };
+  const stream = { ...emptyStream, depths: [] };
   if (asked === "steady") {
     // Only the target: whatever else there is, the test says.
     const whole = toText({ ...empty, targets, streams: [stream] });

@@ -1,7 +1,7 @@
 // What becomes of a job's text where what it names is gone.
 
 import { expect, test } from "vitest";
-import { rewritten, toForm } from "./job";
+import { reaimed, rewritten, toForm } from "./job";
 import { released } from "./references";
 
 const job = `[target.data]
@@ -36,7 +36,8 @@ test("a target that is left out of the form is out of the lists of streams, and 
   ] as const) {
     const form = structuredClone(toForm(job)!.form);
     form.targets = form.targets.filter(({ name }) => name !== gone);
-    for (const stream of form.streams) stream.targets = stream.targets.filter((name) => name !== gone);
+    const names = form.targets.map(({ name }) => name);
+    for (const stream of form.streams) stream.targets = reaimed(stream.targets, names);
     const { form: after } = toForm(rewritten(job, form))!;
     expect(after.streams.map(({ targets }) => targets)).toEqual([both, one]);
   }
