@@ -3,7 +3,7 @@
 
 use crate::StoreError;
 use fathom_schema::{Event, IntervalSum};
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 use std::path::Path;
 
 /// What the file of every run begins with, as every database of `SQLite` does (its file format, section 1.3).
@@ -100,11 +100,33 @@ pub(crate) fn check(db: &Connection, path: &Path) -> Result<u32, StoreError> {
     }
     let layout = pragma("user_version").map_err(|error| StoreError::of(path, error))?;
     let layout = newer(path, layout, LAYOUT_VERSION)?;
+    check_is_plain(db, path)?;
     let schema = db
         .query_row("SELECT schema_version FROM run", (), |row| row.get::<_, i64>(0))
         .map_err(|error| nothing_stored(path, error))?;
     newer(path, schema, fathom_schema::VERSION)?;
     Ok(layout)
+}
+
+/// Refuses a file that computes what it holds: a view may have rows without end, and a column that is generated gigabytes, where
+/// tables have no more than there are bytes in the file. Runs are handed from one to another, and no fathom writes such.
+fn check_is_plain(db: &Connection, path: &Path) -> Result<(), StoreError> {
+    const OTHERS: &str = "
+        SELECT name FROM sqlite_master
+        WHERE sql NOT LIKE 'CREATE TABLE %' AND sql NOT LIKE 'CREATE INDEX %'
+        UNION ALL
+        SELECT tables.name FROM sqlite_master AS tables, pragma_table_xinfo(tables.name) AS columns
+        WHERE tables.type = 'table' AND columns.hidden <> 0";
+    let other = db.query_row(OTHERS, (), |row| row.get::<_, String>(0)).optional();
+    match other.map_err(|error| StoreError::of(path, error))? {
+        None => Ok(()),
+        Some(name) => Err(StoreError::NotARun {
+            path: path.to_owned(),
+            reason: format!(
+                "\"{name}\" in it is none of a run's tables, which hold what they show and compute nothing"
+            ),
+        }),
+    }
 }
 
 /// The error for a query of the `run` row: without a row the writer ended before its first commit.

@@ -432,6 +432,14 @@ fn what_cannot_be_read_says_why() {
     check_spoiled(sql("PRAGMA application_id = 17"), &["another program", "0x11"]);
     check_spoiled(sql("PRAGMA user_version = 9"), &["version 9", "reads up to 3", "newer"]);
     check_spoiled(sql("UPDATE run SET schema_version = 2"), &["version 2", "reads up to 1"]);
+    // What computes its rows may have them without end.
+    for (text, name) in [
+        ("ALTER TABLE interval RENAME TO i; CREATE VIEW interval AS SELECT * FROM i", "\"interval\""),
+        ("CREATE TRIGGER t AFTER INSERT ON event BEGIN DELETE FROM run; END", "\"t\""),
+        ("ALTER TABLE run ADD COLUMN more BLOB AS (zeroblob(1000000000))", "\"run\""),
+    ] {
+        check_spoiled(sql(text), &["not a run", name, "compute nothing"]);
+    }
     check_spoiled(sql("DELETE FROM event WHERE seq = 3"), &["damaged", "event 3 is missing"]);
     check_spoiled(sql("UPDATE event SET body = '{' WHERE seq = 2"), &["damaged", "event 2"]);
     check_spoiled(
