@@ -94,8 +94,12 @@ pub(crate) fn root(section: &Named<TargetOptions>) -> Option<PathBuf> {
         .flatten()
 }
 
+/// What is at a path. In the current folder it has one path, however it is called: what a step has made is found again by a later
+/// one that calls it otherwise.
 fn at(path: PathBuf, owner: Option<u32>) -> Item {
-    Item { name: path.display().to_string(), path: Some(path), owner }
+    let name = path.display().to_string();
+    let bare = path.strip_prefix(".").ok().filter(|bare| !bare.as_os_str().is_empty()).map(Path::to_owned);
+    Item { name, path: Some(bare.unwrap_or(path)), owner }
 }
 
 /// Numbers of the workers that have a set of their own; one shared set when there are none.

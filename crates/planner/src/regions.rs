@@ -134,6 +134,7 @@ pub(crate) fn of_worker(
     remarks: &mut Remarks,
 ) -> Option<Vec<Extent>> {
     let (mut extents, mut behind) = (Vec::new(), false);
+    let tail = if has_tails(stream, operations, number, sections, dialect) { operations.smallest } else { 0 };
     for section in sections {
         let own = || section.iter().filter(|item| item.owner.is_none_or(|owner| owner == number));
         let count = own().count() as u64;
@@ -191,8 +192,8 @@ pub(crate) fn of_worker(
             extents.push(Extent {
                 target: item.index,
                 start: Bytes(start),
-                length: Bytes(length),
-                room: Bytes(room),
+                length: Bytes(length + tail),
+                room: Bytes(room.saturating_sub(tail)),
             });
         }
     }
@@ -232,6 +233,42 @@ pub(crate) fn of_worker(
         return None;
     }
     Some(extents)
+}
+
+/// Whether worker `number` goes on behind its parts of several files, which are none of whole blocks: fio's sequential jobs end in
+/// each with an operation that begins in its part and reaches into what is there behind it, until all have moved what was asked for.
+pub(crate) fn has_tails(
+    stream: &Named<StreamOptions>,
+    operations: &Operations,
+    number: u32,
+    sections: &[&[Addressed]],
+    dialect: Dialect,
+) -> bool {
+    let [section] = sections else { return false };
+    let (Some(pass), Some(Amount::Bytes(size))) =
+        (stream.options.pass_bytes.get(), stream.options.size.get())
+    else {
+        return false;
+    };
+    let workload = &operations.workload;
+    let is_plain = operations.sequential
+        && workload.stride_bytes == 0
+        && workload.cases.iter().all(|case| case.kind == workload.cases[0].kind);
+    let own = || section.iter().filter(|item| item.owner.is_none_or(|owner| owner == number));
+    let count = own().count() as u64;
+    let left = pass.0.saturating_sub(size.0);
+    let block = operations.smallest;
+    let is_there = |(position, item): (u64, &Addressed)| {
+        let (start, length) = span_in(stream, block, number, item, (position, count), dialect);
+        let there = if item.class == Class::Block { item.end } else { item.there };
+        there >= start.saturating_add(length).saturating_add(block)
+    };
+    dialect == Dialect::Fio
+        && is_plain
+        && count > 1
+        && left > 0
+        && left < count * block
+        && (0..).zip(own()).all(is_there)
 }
 
 /// Start and length of the region in one target; not yet checked against its size.

@@ -296,7 +296,13 @@ impl Crew<'_> {
         let Some(count) = options.passes.get().map(|&passes| u64::from(passes)).or(asked.map(|_| 1)) else {
             return (Passes::Endless, Quota::Unlimited);
         };
-        let bytes = options.pass_bytes.get().map_or(manned.region_bytes, |bytes| bytes.0);
+        let first = *options.first_worker.get();
+        let has_tails = regions::has_tails(self.stream, self.operations, first, self.sections, self.dialect);
+        let bytes = match options.pass_bytes.get() {
+            Some(bytes) if has_tails => bytes.0.next_multiple_of(self.operations.smallest),
+            Some(bytes) => bytes.0,
+            None => manned.region_bytes,
+        };
         // What `io_size` does not say, `size` does, which is what is there at most, tails of files that hold no block included.
         let tail = |extent: &Extent| extent.room.0.min(self.operations.smallest.saturating_sub(1));
         let with_tails =

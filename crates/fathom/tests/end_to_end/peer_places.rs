@@ -402,6 +402,48 @@ fn mixes_without_writes_check_nothing() {
     checked(test, &lines, &[("plain", 1 << 16)], false);
 }
 
+/// Parts of files that are no whole blocks: jobs in sequence reach behind them into what is there, until all is moved.
+#[test]
+fn several_larger_files_are_read_until_all_is_moved() {
+    let test = "several_larger_files_are_read_until_all_is_moved";
+    let files = [("x", 4 << 20), ("y", 4 << 20), ("z", 4 << 20)];
+    let lines = [
+        "--rw=read --bs=256k --size=2560k --filename=x:y:z",
+        "--rw=write --bs=256k --size=2816k --filename=x:y:z --loops=2",
+        "--rw=write --bs=256k --size=2560k --filename=x:y:z --verify=crc32c --verify_state_save=0",
+        "--rw=read --bs=256k --size=11m --filename=x:y:z --offset=128k",
+        "--rw=rw --bs=256k --size=2560k --filename=x:y:z",
+        "--rw=randread --bs=256k --size=2560k --filename=x:y:z",
+        "--rw=write --bs=256k --size=2560k --nrfiles=3",
+    ];
+    checked(test, &lines, &files, false);
+}
+
+/// A pass ends with the files where they end before `size`.
+#[test]
+fn loops_of_files_that_are_smaller_than_the_size_end_with_them() {
+    let test = "loops_of_files_that_are_smaller_than_the_size_end_with_them";
+    let lines = [
+        "--rw=write --bs=64k --filesize=512k --size=10m --loops=2",
+        "--rw=write --bs=64k --filesize=500k --size=2m --loops=3",
+        "--rw=randwrite --bs=64k --filesize=512k --size=2m --loops=3",
+        "--rw=write --bs=64k --filesize=512k --nrfiles=4 --size=100m --loops=2",
+        "--rw=write --bs=64k --filesize=512k --size=320k --loops=3",
+    ];
+    checked(test, &lines, &[], false);
+}
+
+/// What a set of files has made is read by its name.
+#[test]
+fn files_of_a_set_are_found_under_their_names_by_later_jobs() {
+    let test = "files_of_a_set_are_found_under_their_names_by_later_jobs";
+    let lines = [
+        "--rw=write --size=256k --nrfiles=2 --name=k --rw=read --size=128k --filename=a.0.0 --stonewall",
+        "--rw=write --size=256k --nrfiles=2 --directory=. --name=k --rw=read --size=128k --filename=a.0.1 --stonewall",
+    ];
+    checked(test, &lines, &[], false);
+}
+
 #[test]
 fn clones_that_begin_behind_a_device_leave_the_others_of_their_group_alone() {
     let test = "clones_that_begin_behind_a_device_leave_the_others_of_their_group_alone";

@@ -182,6 +182,8 @@ pub(crate) struct Operations {
     pub(crate) lfsr: bool,
     /// Same seed each run.
     pub(crate) rand_repeat: bool,
+    /// Whether all numbers are those of every other run, whatever the seed says.
+    pub(crate) all_rand_repeat: bool,
     /// Seed, when given.
     pub(crate) seed: Option<u64>,
     /// `zipf:1.2` and its kin.
@@ -560,6 +562,7 @@ impl Default for Settings {
                 no_random_map: false,
                 lfsr: false,
                 rand_repeat: true,
+                all_rand_repeat: false,
                 seed: None,
                 distribution: "random".to_owned(),
                 sequence_advances: false,

@@ -225,7 +225,12 @@ fn asked(options: &StreamOptions, kind: EngineKind) -> [Asked; 23] {
         ),
         ("vectored", flag(&options.vectored), ring, "io_uring"),
         ("force_async", options.force_async.get().map(|_| options.force_async.span()), ring, "io_uring"),
-        ("userspace_reap", flag(&options.userspace_reap), aio, "libaio"),
+        (
+            "userspace_reap",
+            options.userspace_reap.given().map(|_| options.userspace_reap.span()),
+            aio,
+            "libaio",
+        ),
         ("priority_reads", share(&options.priority_reads), ring || aio, "libaio, io_uring"),
         ("priority_writes", share(&options.priority_writes), ring || aio, "libaio, io_uring"),
         (

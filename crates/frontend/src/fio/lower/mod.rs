@@ -31,7 +31,7 @@ use fathom_model::{
     StreamOptions, WorkerRegions,
 };
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos, Ratio};
-use seeds::{SEED, kind_seed, scrambled};
+use seeds::{SEED, kind_seed, repeated_kind_seed, scrambled};
 use targets::{Targets, need_of, place_of, region_of, region_span};
 use workload::Lowered;
 
@@ -192,7 +192,7 @@ impl Lowering<'_> {
                 let place = base.rate_max.span().unwrap_or(*span);
                 base.rate_max.set(ByKind(vec![(Some(direction), rate)]), place);
             }
-            self.set_kind_seeds(&mut base, &lowered, clones);
+            self.set_kind_seeds(&mut base, &lowered, clones, parsed.settings.operations.all_rand_repeat);
             let stream = self.add_stream(name, *span, base);
             for order in 0..clones {
                 self.add_clone(parsed, &stream, subjob_of(order, clones), subjob_of(order, clones));
@@ -220,7 +220,7 @@ impl Lowering<'_> {
             if loads_state {
                 self.set_known_writes(&mut options, parsed);
             }
-            self.set_kind_seeds(&mut options, &lowered, 1);
+            self.set_kind_seeds(&mut options, &lowered, 1, parsed.settings.operations.all_rand_repeat);
             let stream_name = if clones == 1 { name.clone() } else { format!("{name}.{subjob}") };
             let stream = self.add_stream(&stream_name, *span, options);
             self.add_clone(parsed, &stream, 0, subjob);
@@ -323,11 +323,12 @@ impl Lowering<'_> {
 
     /// What the draws of reads and writes of the next clones begin with, in the order of their workers: with the seed of a job
     /// its number decides it, with a fresh one nothing does.
-    fn set_kind_seeds(&self, options: &mut StreamOptions, lowered: &Lowered, clones: u32) {
+    fn set_kind_seeds(&self, options: &mut StreamOptions, lowered: &Lowered, clones: u32, repeats: bool) {
         let (true, Some(&Seed::Fixed(seed))) = (lowered.redraws, options.seed.get()) else { return };
         let of_worker = |worker: u32| {
             let order = if worker == 0 { 0 } else { clones - worker };
-            kind_seed(seed, self.extras.clones.len() as u64 + 1 + u64::from(order))
+            let number = self.extras.clones.len() as u64 + 1 + u64::from(order);
+            if repeats { repeated_kind_seed(number) } else { kind_seed(seed, number) }
         };
         let span = options.seed.span().unwrap_or_default();
         options.kind_seeds.set((0..clones).map(of_worker).collect(), span);
@@ -466,6 +467,7 @@ impl Lowering<'_> {
             options.think_time.set(Nanos::micros(set.thinktime), settings.span("thinktime", span));
         }
         let seed = match (operations.seed, operations.rand_repeat) {
+            _ if operations.all_rand_repeat => Seed::Fixed(SEED),
             (Some(seed), _) => Seed::Fixed(seed),
             (None, true) => Seed::Fixed(SEED),
             (None, false) => Seed::Fresh,
@@ -680,7 +682,10 @@ fn join_loops(options: &mut StreamOptions, parsed: &ParsedJob, lowered: &Lowered
     let jumps = *lowered.options.stride.get() != 0 && lowered.passes_go_on;
     let goes_on = lowered.options.zones.get().is_some() || files.filesize.is_some();
     let is_more = loops > 1 || options.bytes.get().is_some();
-    if !is_more || !(goes_on || jumps) || files.append {
+    // Where the files end first, they end every pass. Observed with fio 3.33.
+    let of_files = files.filesize.map(|(_, most)| most.saturating_mul(files.count));
+    let is_of_files = options.bytes.get().is_none() && of_files.is_some_and(|most| each.0 >= most);
+    if !is_more || !(goes_on || jumps) || files.append || is_of_files {
         return;
     }
     let all = Bytes(each.0.saturating_mul(u64::from(loops)));

@@ -3,17 +3,26 @@
 /// fio's seed when none is given.
 pub(super) const SEED: u64 = 0x89;
 
-/// The seed of the draws of reads and writes of fio's job of this number: the fifth of those that it makes of the job's own, as was
-/// seen by what its jobs do.
+/// Which of the seeds that fio makes of a job's own is that of the draws of reads and writes.
+const PLACE: u64 = 4;
+
+/// The seed of the draws of reads and writes of fio's job of this number, as was seen by what its jobs do.
 pub(super) fn kind_seed(seed: u64, thread_number: u64) -> u32 {
     const FACTOR: u64 = 0x9e37_0001;
-    const PLACE: u64 = 4;
     let mut seed = seed;
     for _ in 0..4 + PLACE {
         seed = seed.wrapping_mul(FACTOR);
     }
     #[expect(clippy::cast_possible_truncation, reason = "fio's generator takes the low half")]
     let low = seed.wrapping_mul(thread_number).wrapping_add(PLACE) as u32;
+    low
+}
+
+/// The same with `allrandrepeat`, of which the job's own seed is no part.
+pub(super) fn repeated_kind_seed(thread_number: u64) -> u32 {
+    const SEED: u64 = 0xb189_9bed;
+    #[expect(clippy::cast_possible_truncation, reason = "fio's generator takes the low half")]
+    let low = SEED.wrapping_mul(thread_number).wrapping_add(PLACE) as u32;
     low
 }
 

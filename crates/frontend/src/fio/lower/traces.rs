@@ -57,9 +57,9 @@ pub(super) fn bare(parsed: &ParsedJob, faults: &mut Faults) -> ParsedJob {
         let message = "write_iolog has no effect: a trace that is replayed is not written again, as with fio";
         faults.warn("fio.no-effect", settings.span("write_iolog", *span), message, "leave it out");
     }
-    let (seed, rand_repeat) = (settings.operations.seed, settings.operations.rand_repeat);
-    settings.operations = plain.operations;
-    (settings.operations.seed, settings.operations.rand_repeat) = (seed, rand_repeat);
+    let had = std::mem::replace(&mut settings.operations, plain.operations);
+    (settings.operations.seed, settings.operations.rand_repeat) = (had.seed, had.rand_repeat);
+    settings.operations.all_rand_repeat = had.all_rand_repeat;
     (settings.content.fsync, settings.content.fdatasync) = (0, 0);
     settings.content.range_sync = plain.content.range_sync;
     let (invalidate, advice) = (settings.files.invalidate, settings.files.advice.clone());

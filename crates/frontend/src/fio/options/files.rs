@@ -56,12 +56,7 @@ pub(super) const ROWS: &[OptionRow] = &[
             |s, word, postfix| s.files.service = (word.to_owned(), postfix.map(str::to_owned)),
         ),
     ),
-    built(
-        "filesize",
-        &[],
-        P0,
-        Value::Span(Unit::Bytes, |s, range| s.files.filesize = Some(range).filter(|range| range.1 > 0)),
-    ),
+    built("filesize", &[], P0, Value::Span(Unit::Bytes, |s, range| s.files.filesize = Some(range))),
     built("file_append", &[], P1, Value::Boolean(|s, flag| s.files.append = flag)),
     built("fill_device", &["fill_fs"], P1, Value::Boolean(|s, flag| s.files.fill = flag)),
     built("overwrite", &[], P0, Value::Boolean(|s, flag| s.files.overwrite = flag)),

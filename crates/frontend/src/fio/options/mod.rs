@@ -446,8 +446,10 @@ fn read(
             set(settings, in_range(single(text, unit, base, misreads), 0, u64::MAX / 1000).map_err(bad)?);
         }
         Value::Span(unit, set) => {
-            let mut ends =
-                text.split('-').map(|end| in_range(number_of(end, unit, base, misreads), 0, u64::MAX / 1000));
+            // No file has no bytes; a time may be none.
+            let least = u64::from(matches!(unit, Unit::Bytes));
+            let number = |end| in_range(number_of(end, unit, base, misreads), least, u64::MAX / 1000);
+            let mut ends = text.split('-').map(number);
             let low = ends.next().unwrap_or_else(|| Err("it is empty".to_owned())).map_err(bad)?;
             let high = ends.next().unwrap_or(Ok(low)).map_err(bad)?;
             set(settings, (low.min(high), low.max(high)));

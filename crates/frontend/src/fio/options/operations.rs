@@ -80,7 +80,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     ),
     built("num_range", &[], P1, Value::Count(1, 1 << 20, |s, n| s.operations.ranges = n)),
     built("randrepeat", &[], P0, Value::Boolean(|s, flag| s.operations.rand_repeat = flag)),
-    built("allrandrepeat", &[], P1, Value::Boolean(|s, flag| s.operations.rand_repeat = flag)),
+    built("allrandrepeat", &[], P1, Value::Boolean(|s, flag| s.operations.all_rand_repeat = flag)),
     built("randseed", &[], P0, Value::Count(0, i64::MAX as u64, |s, seed| s.operations.seed = Some(seed))),
     built("norandommap", &[], P0, Value::Flag(|s, flag| s.operations.no_random_map = flag)),
     // The map is a permutation here and always fits in memory.
