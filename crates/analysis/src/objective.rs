@@ -1,8 +1,12 @@
 //! Whether a load is carried within its limits, and the highest one that is.
 
 mod certainty;
+mod held_back;
 
 pub use certainty::breaks_clearly;
+pub(crate) use certainty::exceeds_clearly;
+pub use held_back::HeldBack;
+pub(crate) use held_back::is_calm;
 
 use crate::load::{LoadPoint, unsupported};
 use crate::scaling::Estimate;
@@ -42,6 +46,8 @@ pub enum State {
     /// Of a search alone: no rate kept the limits, but the lowest ones broke none beyond chance, nor did an operation by itself,
     /// so that the trials do not tell whether any rate keeps them.
     Undecided,
+    /// The rate was not reached or a limit was broken, and all that shows is that fathom keeps no more operations in flight.
+    DepthLimited,
     /// A limit was not.
     NotMet,
     /// The rate itself was not reached: arrivals waited ever longer, or were given up.
@@ -55,6 +61,7 @@ impl State {
             Self::Met => "met",
             Self::TooFew => "too_few",
             Self::Undecided => "undecided",
+            Self::DepthLimited => "depth_limited",
             Self::NotMet => "not_met",
             Self::Overloaded => "overloaded",
         }
@@ -114,6 +121,8 @@ pub struct Trial {
     pub needs: Vec<Option<u64>>,
     /// What became of it.
     pub state: State,
+    /// Where it was not the target that kept it from being carried: what did.
+    pub held_back: Option<HeldBack>,
 }
 
 impl Trial {
@@ -159,6 +168,8 @@ pub struct Objective {
     pub alone: Option<(LatencyGoal, f64)>,
     /// Where it is not decided whether any rate keeps the limits: the one in question.
     pub undecided: Option<Undecided>,
+    /// Where higher rates, or the one in question, were held back by fathom's own queue: how.
+    pub held_back: Option<HeldBack>,
     /// Per goal: the worst latency at the rate, seconds, and what is left to the limit as a share of it.
     pub margins: Vec<(LatencyGoal, f64, f64)>,
     /// Every rate that was tried, in order.
@@ -192,14 +203,15 @@ impl Objective {
 
 /// Answers from a record; `None` when no rate was tried.
 pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) -> Option<Objective> {
+    let alone = single(record, goals);
+    let by_itself = alone.as_ref().map(|(single, _)| single);
     let (points, trials): (Vec<LoadPoint>, Vec<Trial>) =
-        record.steps.iter().filter_map(|step| trial(step, goals)).unzip();
+        record.steps.iter().filter_map(|step| trial(step, goals, by_itself, wanted.is_some())).unzip();
     let at = |rate: f64| trials.iter().filter(move |trial| (trial.rate / rate - 1.0).abs() < 1e-4);
     let rate = match wanted {
         Some(wanted) => Some(wanted),
         None => kept(&trials),
     };
-    let alone = single(record, goals);
     let lowest = lowest(&trials);
     let undecided = match &alone {
         Some(alone) if rate.is_none() => undecided(alone, &lowest, goals),
@@ -217,6 +229,17 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
         .map(|trial| trial.rate)
         .filter(|missed| rate.is_none_or(|rate| *missed > rate))
         .reduce(f64::min);
+    // What fathom's own queue held back says nothing of where the target reaches a limit.
+    let held_back = match (wanted, rate, missed) {
+        (Some(rate), ..) if state == State::DepthLimited => {
+            held_back::of_all(at(rate).filter(|trial| trial.state == state))
+        }
+        (None, Some(_), Some(missed)) => held_back::of_all(at(missed)),
+        (None, None, _) if state == State::DepthLimited => held_back::of_all(trials.iter()),
+        _ => None,
+    };
+    let state = if held_back.is_some() { State::DepthLimited } else { state };
+    let missed = missed.filter(|_| held_back.is_none());
     let margins = goals
         .iter()
         .enumerate()
@@ -229,7 +252,7 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
     // the end of the line.
     let is_idle = |single: &LoadPoint| rate.is_none_or(|rate| rate <= IDLE_MAX * single.rate);
     let reached = match (&single, rate) {
-        _ if wanted.is_some() => None,
+        _ if wanted.is_some() || held_back.is_some() => None,
         (Some(single), _) if is_idle(single) => {
             if rate.is_some() || undecided.is_some() {
                 reached_from(single, &points, &trials, goals)
@@ -251,7 +274,7 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
     if state == State::Met {
         remarks.extend(rate.and_then(|rate| wandering(record, rate)));
     }
-    Some(Objective { rate, state, missed, reached, alone, undecided, margins, trials, remarks })
+    Some(Objective { rate, state, missed, reached, alone, undecided, held_back, margins, trials, remarks })
 }
 
 /// Intervals of a trial from which on it shows how slowly what waits changes.
@@ -379,8 +402,9 @@ fn kept(trials: &[Trial]) -> Option<f64> {
 /// pass through them within their own errors are left out.
 fn reached(rate: f64, trials: &[Trial], goals: &[LatencyGoal]) -> Option<Estimate> {
     let distance = |trial: &Trial| (trial.rate / rate - 1.0).abs();
+    let is_told = |trial: &&Trial| !matches!(trial.state, State::Overloaded | State::DepthLimited);
     let mut near: Vec<&Trial> =
-        trials.iter().filter(|trial| trial.state != State::Overloaded && distance(trial) <= NEAR).collect();
+        trials.iter().filter(is_told).filter(|trial| distance(trial) <= NEAR).collect();
     near.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
     // Where no trial was nothing tells that the line goes on; but one whose interval reaches down to the trials lies next to them: a
     // search whose first step was missed by chance has tried nothing above.
@@ -512,10 +536,30 @@ fn crossing(points: &[Trialled], level: f64, variance_min: f64) -> Option<Estima
     Some(Estimate { value, interval })
 }
 
-/// A step at a rate; `None` of one at full speed.
-fn trial(step: &StepRecord, goals: &[LatencyGoal]) -> Option<(LoadPoint, Trial)> {
+/// Whether goals are broken by nothing but percentiles that take more operations than there were: the largest of few may lie
+/// beyond a limit by chance.
+fn is_broken_by_few(point: &LoadPoint, goals: &[LatencyGoal]) -> bool {
+    let is_of_few = |goal: &LatencyGoal| {
+        goal.quantile.is_some_and(|q| point.needs(q).is_some()) && !breaks_clearly(point, goal, 1.0)
+    };
+    goals.iter().filter(|goal| point.exceeds(goal)).all(is_of_few)
+}
+
+/// A step at a rate; `None` of one at full speed. `alone`: what one operation at a time does. `is_wanted`: whether the rate is
+/// the one in question; a search goes down as long as a limit is broken, be it by chance.
+fn trial(
+    step: &StepRecord,
+    goals: &[LatencyGoal],
+    alone: Option<&LoadPoint>,
+    is_wanted: bool,
+) -> Option<(LoadPoint, Trial)> {
     let rate = crate::load::rate(&step.started.step)?;
     let point = LoadPoint::of(&step.started.step, &step.finished.as_ref()?.streams)?;
+    let held_back = alone.and_then(|alone| held_back::held_back(&step.started.step, &point, rate, alone));
+    let state = match state(&point, rate, goals) {
+        State::NotMet if is_wanted && is_broken_by_few(&point, goals) => State::TooFew,
+        found => held_back::own(found, held_back, alone, goals),
+    };
     let trial = Trial {
         rate,
         offered: if point.offered > 0.0 { point.offered } else { rate },
@@ -523,251 +567,11 @@ fn trial(step: &StepRecord, goals: &[LatencyGoal]) -> Option<(LoadPoint, Trial)>
         latencies_s: goals.iter().map(|goal| point.latency_s(goal)).collect(),
         intervals_s: intervals_s(step, &point, goals),
         needs: goals.iter().map(|goal| goal.quantile.and_then(|q| point.needs(q))).collect(),
-        state: state(&point, rate, goals),
+        state,
+        held_back: held_back.filter(|_| state == State::DepthLimited),
     };
     Some((point, trial))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use fathom_schema::LatencyTally;
-
-    #[test]
-    fn a_rate_that_was_kept_by_luck_is_not_the_answer() {
-        let trial = |(rate, state): (f64, State)| Trial {
-            rate,
-            offered: rate,
-            done: rate,
-            latencies_s: Vec::new(),
-            intervals_s: Vec::new(),
-            needs: Vec::new(),
-            state,
-        };
-        let of = |tried: &[(f64, State)]| kept(&tried.iter().copied().map(trial).collect::<Vec<_>>());
-        let (met, not_met) = (State::Met, State::NotMet);
-        // Bisection kept 990 and 995 once each; 995 then failed, and what was proven lies below both.
-        let proven = [(985.05, met), (985.05, met), (985.05, met)];
-        let tried =
-            [&[(1000.0, not_met), (990.0, met), (995.0, met), (995.0, not_met)][..], &proven].concat();
-        assert_eq!(of(&tried), Some(985.05));
-        assert_eq!(of(&[(500.0, met), (1000.0, not_met), (750.0, met)]), Some(750.0));
-        assert_eq!(of(&[(750.0, met), (750.0, not_met), (500.0, met)]), Some(500.0));
-        assert_eq!(of(&[(500.0, not_met), (750.0, met)]), None);
-    }
-
-    /// A search whose first step, at half of what is carried, was missed by chance has tried nothing above it.
-    #[test]
-    fn an_estimate_next_to_the_highest_trial_is_kept() {
-        let goal: LatencyGoal = "mean<2ms".parse().expect("a goal");
-        let trial = |(rate, off): (f64, f64)| Trial {
-            rate,
-            offered: rate,
-            done: rate,
-            latencies_s: vec![(1.0 + off) / (1000.0 - rate)],
-            intervals_s: vec![(0.0, f64::INFINITY)],
-            needs: vec![None],
-            state: State::Met,
-        };
-        let of = |tried: &[(f64, f64)]| {
-            let trials: Vec<Trial> = tried.iter().copied().map(trial).collect();
-            reached(tried[0].0, &trials, &[goal])
-        };
-        let found = of(&[(480.0, -0.01), (485.0, 0.015), (490.0, -0.015), (470.0, 0.005), (495.0, 0.01)]);
-        let found = found.expect("its interval reaches down to the trials");
-        assert!(found.value > 495.0 && found.interval.is_some_and(|(low, high)| low < 500.0 && 500.0 < high));
-        // Far from all trials nothing tells that the line goes on.
-        assert_eq!(
-            of(&[(280.0, -0.01), (285.0, 0.015), (290.0, -0.015), (270.0, 0.005), (295.0, 0.01)]),
-            None
-        );
-    }
-
-    #[test]
-    fn some_are_under_way_at_the_end() {
-        let of = |count: u64, offered: f64, dropped: u64, held: f64, backlog_max: u64| {
-            let mut response = LatencyTally::default();
-            response.moments.count = count;
-            let rate = count as f64 / 10.0;
-            let point = LoadPoint {
-                held,
-                rate,
-                mean_s: 0.1,
-                response,
-                bytes_per_s: 0.0,
-                errors: 0,
-                offered: offered / 10.0,
-                dropped,
-                backlog_max,
-            };
-            state(&point, rate, &[])
-        };
-        assert_eq!(of(17, 20.0, 0, 0.3, 0), State::Met);
-        assert_eq!(of(16, 20.0, 0, 0.3, 0), State::Overloaded);
-        assert_eq!((of(991, 1000.0, 0, 1.0, 0), of(989, 1000.0, 0, 1.0, 0)), (State::Met, State::Overloaded));
-        assert_eq!(of(20, 20.0, 1, 1.0, 0), State::Overloaded);
-        // A hundred in flight are 160 now and then, and 161 hardly ever; where some waited for a slot, they were not random.
-        assert_eq!(
-            (of(941, 1000.0, 0, 100.0, 0), of(939, 1000.0, 0, 100.0, 0)),
-            (State::Met, State::Overloaded)
-        );
-        assert_eq!(of(941, 1000.0, 0, 100.0, 1), State::Overloaded);
-    }
-
-    #[test]
-    fn the_largest_of_few_proves_no_percentile() {
-        let of = |count: u64, max_ns: u64, goal: &str| {
-            let mut response = LatencyTally::default();
-            (response.moments.count, response.moments.max_ns) = (count, max_ns);
-            let point = LoadPoint {
-                held: 1.0,
-                rate: 10.0,
-                mean_s: 1e-4,
-                response,
-                bytes_per_s: 0.0,
-                errors: 0,
-                offered: 10.0,
-                dropped: 0,
-                backlog_max: 0,
-            };
-            state(&point, 10.0, &[goal.parse().expect("a goal")])
-        };
-        assert_eq!(of(99_999, 800_000, "p99.999<1ms"), State::TooFew);
-        assert_eq!(of(100_000, 800_000, "p99.999<1ms"), State::Met);
-        assert_eq!(of(10, 800_000, "mean<1ms"), State::Met);
-        assert!(State::TooFew.is_kept() && State::TooFew > State::Met && State::TooFew < State::NotMet);
-    }
-
-    /// A backlog that is another one each second is that of a queue which comes to rest; one that grows, or walks at random, has
-    /// not been seen whole.
-    #[test]
-    fn a_queue_that_does_not_come_to_rest_is_told() {
-        use crate::sample::{StreamShape, record};
-        use fathom_schema::{Arrival, Backlog, Pacing};
-        let (course, backlog) = (Vec::new(), Backlog::Keep);
-        let pacing = Pacing::Open { rate: 1000.0, arrival: Arrival::Constant, course, backlog };
-        let of = |backlog: &dyn Fn(u64) -> u64| {
-            let mut one = record(&[StreamShape { pacing: pacing.clone(), ..StreamShape::default() }]);
-            let step = &mut one.steps[0];
-            let first = step.intervals[0].clone();
-            step.intervals = (0..20)
-                .map(|sequence| {
-                    let mut next = first.clone();
-                    next.sequence = sequence;
-                    next.tally.backlog_max = backlog(sequence);
-                    next
-                })
-                .collect();
-            wandering(&one, 1000.0)
-        };
-        assert_eq!(of(&|at| 100 + 50 * (at % 2)), None);
-        assert!(of(&|at| 100 * at).is_some_and(|told| told.contains("resemble one another by 0.8")));
-        // Where hardly anything waits there is nothing to come to rest.
-        assert_eq!(of(&|at| at / 4), None);
-    }
-
-    #[test]
-    fn no_limit_is_reached_beyond_what_was_tried() {
-        // M/M/1 with μ = 1000/s: p99 is 10 ms at 539.5/s.
-        let trial = |rate: f64| Trial {
-            rate,
-            offered: rate,
-            done: rate,
-            latencies_s: vec![100_f64.ln() / (1000.0 - rate)],
-            intervals_s: vec![(0.0, f64::INFINITY)],
-            needs: vec![None],
-            state: State::Met,
-        };
-        let goals = ["p99<10ms".parse().expect("a goal")];
-        let of = |rates: &[f64]| {
-            let trials: Vec<Trial> = rates.iter().copied().map(trial).collect();
-            reached(400.0, &trials, &goals).map(|found| found.value.round())
-        };
-        assert_eq!(of(&[300.0, 350.0, 400.0, 500.0]), None);
-        assert_eq!(of(&[300.0, 350.0, 400.0, 500.0, 550.0]), Some(539.0));
-    }
-
-    /// Eight servers: the inverse of the mean bends over the rate (Erlang's waiting), and no far trial draws the line away.
-    #[test]
-    fn where_the_line_bends_trials_near_the_limit_tell_where_it_is_reached() {
-        let (servers, service_s) = (8.0, 1e-4);
-        let mean_s = |rate: f64| {
-            let load = rate * service_s;
-            let (mut term, mut sum) = (1.0, 1.0);
-            for k in 1..8 {
-                term *= load / f64::from(k);
-                sum += term;
-            }
-            let last = term * load / servers * servers / (servers - load);
-            service_s + last / (sum + last) * service_s / (servers - load)
-        };
-        // The mean is 150 µs there.
-        let (mut low, mut high) = (60e3, 79e3);
-        for _ in 0..60 {
-            let middle = f64::midpoint(low, high);
-            if mean_s(middle) < 150e-6 { low = middle } else { high = middle }
-        }
-        let truth: f64 = low;
-        let goal: LatencyGoal = "mean<150us".parse().expect("a goal");
-        let (mut held, mut off, seeds) = (0, 0.0, 200);
-        for seed in 0..seeds {
-            let mut random = fastrand::Rng::with_seed(seed);
-            let mut normal =
-                || (-2.0 * (1.0 - random.f64()).ln()).sqrt() * (std::f64::consts::TAU * random.f64()).cos();
-            let rates = [40.0, 60.0, 70.0, 65.0, 67.5, 68.75, 68.125, 68.125, 68.125, 73.5];
-            let trials: Vec<Trial> = rates
-                .iter()
-                .map(|rate| {
-                    let latency_s = mean_s(rate * 1e3) * (1.0 + 0.004 * normal());
-                    let half = 0.004 * NORMAL_95 * latency_s;
-                    Trial {
-                        rate: rate * 1e3,
-                        offered: rate * 1e3,
-                        done: rate * 1e3,
-                        latencies_s: vec![latency_s],
-                        intervals_s: vec![(latency_s - half, latency_s + half)],
-                        needs: vec![None],
-                        state: State::Met,
-                    }
-                })
-                .collect();
-            let found = reached(68_125.0, &trials, &[goal]).expect("trials on both sides");
-            let (low, high) = found.interval.expect("ten trials");
-            assert!(high - low < 0.02 * truth, "{found:?}");
-            held += u64::from((low..=high).contains(&truth));
-            off += found.value / truth - 1.0;
-        }
-        assert!(held * 100 >= seeds * 93, "{held} of {seeds} hold {truth}");
-        assert!((off / seeds as f64).abs() < 0.001, "{}", off / seeds as f64);
-    }
-
-    #[test]
-    fn a_line_through_trials_finds_the_limit_between_them() {
-        // M/M/1 with μ = 1000/s: 1/p99 = (μ − λ)/ln 100 is 1/10 ms at 1000 − 460.517.
-        let of =
-            |rate: f64, off: f64| Trialled { x: rate, y: (1000.0 - rate) / 100_f64.ln() + off, weight: 1.0 };
-        let exact: Vec<Trialled> = [400.0, 500.0, 530.0, 545.0, 600.0].map(|rate| of(rate, 0.0)).to_vec();
-        let found = crossing(&exact, 100.0, 0.0).unwrap();
-        assert!((found.value - 539.483).abs() < 1e-3, "{found:?}");
-        let (low, high) = found.interval.unwrap();
-        assert!(high - low < 1e-6, "{low} {high}");
-        let noisy = [(400.0, 0.5), (500.0, -0.4), (530.0, 0.3), (545.0, -0.5), (600.0, 0.2)];
-        let noisy: Vec<Trialled> = noisy.map(|(rate, off)| of(rate, off)).to_vec();
-        let found = crossing(&noisy, 100.0, 0.0).unwrap();
-        let (low, high) = found.interval.unwrap();
-        assert!(low < 539.483 && 539.483 < high && high - low < 10.0, "{found:?}");
-        assert_eq!(crossing(&exact[..3], 100.0, 0.0), None, "three points leave no error to judge by");
-        // Of weights 4, 1, 1, 2 the means are 11/8 and 59/8, and the sums of squares and products about them 175/8 and −345/8:
-        // the slope is −69/35, the level of 4 is met at 71/23, and 6/7 is left of the squares. t(0.975, 2) = 4.302653 (tables).
-        let weighted = [(0.0, 10.0, 4.0), (1.0, 8.0, 1.0), (2.0, 7.0, 1.0), (4.0, 2.0, 2.0)];
-        let found = crossing(&weighted.map(|(x, y, weight)| Trialled { x, y, weight }), 4.0, 0.0).unwrap();
-        assert!((found.value - 71.0 / 23.0).abs() < 1e-12, "{found:?}");
-        let error = (6.0_f64 / 7.0 / 2.0).sqrt() * 35.0 / 69.0;
-        let error = error * (1.0 / 8.0 + (71.0_f64 / 23.0 - 11.0 / 8.0).powi(2) * 8.0 / 175.0).sqrt();
-        let (low, high) = found.interval.unwrap();
-        assert!((found.value - low - 4.302_653 * error).abs() < 1e-5, "{found:?}");
-        assert!((high - found.value - 4.302_653 * error).abs() < 1e-5, "{found:?}");
-        let rising: Vec<Trialled> = exact.iter().map(|one| Trialled { y: -one.y, ..*one }).collect();
-        assert_eq!(crossing(&rising, 100.0, 0.0), None);
-    }
-}
+mod tests;

@@ -1,6 +1,7 @@
 //! Whether the steps of a run keep thresholds.
 
 use crate::load::{self, LoadPoint};
+use crate::objective::exceeds_clearly;
 use crate::pts;
 use fathom_metrics::Latency;
 use fathom_schema::{Bound, BoundFigure, Question, Record, Stop, Threshold};
@@ -15,9 +16,31 @@ pub struct Kept {
     /// What it was judged by.
     pub found: Found,
     /// Whether it is kept.
-    pub is_kept: bool,
+    pub verdict: Verdict,
     /// Operations that its percentile takes, where the step has fewer: the largest latency stands for it then.
     pub needs: Option<u64>,
+}
+
+/// Whether a threshold is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// It is.
+    Kept,
+    /// Its percentile takes more operations than there were, and these do not show beyond chance that it is broken.
+    TooFew,
+    /// It is not, or there is nothing to judge it by.
+    Breached,
+}
+
+impl Verdict {
+    /// Name in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::TooFew => "too_few",
+            Self::Breached => "breached",
+        }
+    }
 }
 
 /// The figure of a threshold.
@@ -77,16 +100,21 @@ pub fn thresholds(record: &Record) -> Option<Vec<Kept>> {
                 let finished = step.finished.as_ref();
                 let point = finished
                     .and_then(|finished| LoadPoint::of_kind(&step.started.step, &finished.streams, kind));
-                let (found, is_kept) = match &point {
+                let needs = point.as_ref().zip(quantile(&threshold)).and_then(|(point, q)| point.needs(q));
+                let (found, verdict) = match &point {
                     Some(point) => {
                         let (figure, is_kept) = judged(point, &threshold);
-                        (Found::Figure(figure), is_kept)
+                        let verdict = match needs {
+                            Some(_) if !is_told(point, &threshold, is_kept) => Verdict::TooFew,
+                            _ if is_kept => Verdict::Kept,
+                            _ => Verdict::Breached,
+                        };
+                        (Found::Figure(figure), verdict)
                     }
-                    None if finished.is_none() => (Found::NoEnd, false),
-                    None => (Found::NoOperations, false),
+                    None if finished.is_none() => (Found::NoEnd, Verdict::Breached),
+                    None => (Found::NoOperations, Verdict::Breached),
                 };
-                let needs = point.as_ref().zip(quantile(&threshold)).and_then(|(point, q)| point.needs(q));
-                Kept { step: step.started.step.name.clone(), threshold, found, is_kept, needs }
+                Kept { step: step.started.step.name.clone(), threshold, found, verdict, needs }
             })
             .collect()
     };
@@ -106,6 +134,19 @@ fn quantile(threshold: &Threshold) -> Option<f64> {
         Threshold::Bound(Bound { figure: BoundFigure::Quantile(q), .. }) => Some(*q),
         _ => None,
     }
+}
+
+/// Whether operations that are too few for the percentile of a threshold tell all the same whether it is kept: where so many lie
+/// beyond an upper limit as chance does not bring. That it is below one they cannot show.
+fn is_told(point: &LoadPoint, threshold: &Threshold, is_kept: bool) -> bool {
+    let (quantile, limit_s) = match threshold {
+        Threshold::Latency(goal) => (goal.quantile, goal.limit.as_secs_f64()),
+        // The largest of all is not below what a percentile is.
+        Threshold::Bound(Bound { is_above: true, .. }) => return !is_kept,
+        Threshold::Bound(Bound { figure: BoundFigure::Quantile(q), limit, .. }) => (Some(*q), *limit),
+        _ => return true,
+    };
+    !is_kept && exceeds_clearly(point, quantile, limit_s, 1.0)
 }
 
 /// The figure of a threshold, and whether it is kept.
@@ -156,7 +197,7 @@ mod tests {
         assert!(found[..3].iter().all(Option::is_some), "{all:#?}");
         assert!(found[3..].iter().all(Option::is_none), "{all:#?}");
         assert_eq!((all[3].found, all[6].found), (Found::NoOperations, Found::NoEnd));
-        assert!(all[3..].iter().all(|one| !one.is_kept), "{all:#?}");
+        assert!(all[3..].iter().all(|one| one.verdict == Verdict::Breached), "{all:#?}");
         // As version 0.1 wrote them.
         let bounds = std::mem::take(&mut record.started.thresholds);
         record.started.question = Some(Question::Thresholds { thresholds: bounds });
@@ -165,6 +206,29 @@ mod tests {
         let thresholds_of = "write.p99<1s".parse().expect("a bound");
         record.started.question = Some(Question::Thresholds { thresholds: vec![thresholds_of] });
         assert_eq!(thresholds(&record).expect("it was asked for")[0].found, Found::NoOperations);
+    }
+
+    /// Of 800 operations of 1 ms none is the p99.999.
+    #[test]
+    fn too_few_operations_keep_no_percentile() {
+        let of = |count: u64, bound: &str| {
+            let shape = StreamShape { rates: vec![(OperationKind::Read, count)], ..StreamShape::default() };
+            let mut all = record(&[shape]);
+            let worker = &mut all.steps[0].finished.as_mut().expect("it has an end").streams[0].workers[0];
+            let tally = crate::sample::latency(1e6, count);
+            (worker.tally.kinds[0].service, worker.tally.kinds[0].response) = (tally, None);
+            all.started.thresholds = vec![bound.parse().expect("a bound")];
+            let [kept] = &thresholds(&all).expect("one was asked for")[..] else {
+                panic!("there is one step")
+            };
+            (kept.verdict, kept.needs)
+        };
+        assert_eq!(of(800, "p99.999<40ms"), (Verdict::TooFew, Some(100_000)));
+        // All of them are beyond it.
+        assert_eq!(of(800, "p99.999<0.5ms"), (Verdict::Breached, Some(100_000)));
+        assert_eq!(of(800, "p99<40ms"), (Verdict::Kept, None));
+        assert_eq!(of(800, "p99<0.5ms"), (Verdict::Breached, None));
+        assert_eq!(of(800, "mean<40ms"), (Verdict::Kept, None));
     }
 
     #[test]
@@ -183,7 +247,7 @@ mod tests {
             all.started.question = Some(Question::Steady(xsr()));
             all.started.thresholds = vec!["iops>1".parse().expect("a bound")];
             let all = thresholds(&all).expect("one was asked for");
-            all.iter().map(|one| one.is_kept).collect::<Vec<_>>()
+            all.iter().map(|one| one.verdict == Verdict::Kept).collect::<Vec<_>>()
         };
         assert_eq!(of(&[&empty, &shape], Stop::Complete), [true], "the empty one was run again");
         assert_eq!(of(&[&empty, &empty], Stop::Complete), [false], "as empty again: it ended the test");
@@ -229,7 +293,7 @@ mod tests {
             all.started.question = Some(Question::Steady(question.clone()));
             all.started.thresholds = vec![bound.parse().expect("a bound")];
             let all = thresholds(&all).expect("one was asked for");
-            (all.len(), all.iter().filter(|one| one.is_kept).count())
+            (all.len(), all.iter().filter(|one| one.verdict == Verdict::Kept).count())
         };
         let slow_first: &[u64] = &[100, 150, 200, 200, 200, 200, 200];
         assert_eq!(kept(slow_first, "iops>180"), (5 * cells, 5 * cells), "five rounds are the window");

@@ -248,7 +248,7 @@ options! {
     /// One I/O of this many goes to the threads of `io_uring` without an attempt to start it at once. Defaults to none.
     force_async: u32, Kind::Count { min: 1, max: 1_000_000_000 }, fio "force_async", example "4";
     /// Whether libaio takes completions from the memory that the kernel shares where it can.
-    userspace_reap: bool = false, Kind::Flag, fio "userspace_reap", example "true";
+    userspace_reap: bool = true, Kind::Flag, fio "userspace_reap", example "false";
     /// Share of the reads, drawn one by one, that carry a priority of their own (libaio, `io_uring`).
     priority_reads: Ratio = Ratio::ZERO, Kind::Share, fio "cmdprio_percentage", example "\"10%\"";
     /// Share of the writes, drawn one by one, that carry a priority of their own (libaio, `io_uring`).

@@ -247,11 +247,31 @@ pub fn sentence_of(curve: &Curve) -> String {
     }
 }
 
+/// Share of full speed beyond which an interval of a rate is too wide for the rate to be told.
+const WIDE: f64 = 0.15;
+
 fn of_rates(rates: &Rates, verdict: Verdict) -> String {
-    let Rates { maximum, asked: _, states: _, carried, doubled, alone_s } = rates;
+    let Rates { is_held_back, maximum, asked: _, states: _, carried, doubled, alone_s } = rates;
     let rate = |x: f64| format!("{}/s", Iops(x));
-    let most = rate(maximum.value);
+    let whose = if *is_held_back { ", by the queue depth and not by the targets" } else { "" };
+    let most = format!("{}{whose}", rate(maximum.value));
+    let between = doubled.and_then(|doubled| doubled.interval);
     match (verdict, carried, doubled) {
+        (Verdict::Queueing | Verdict::Capped, Some(_), Some(_))
+            if between.is_some_and(|(low, high)| high - low > WIDE * maximum.value) =>
+        {
+            let (low, high) = between.unwrap_or_default();
+            let share = |x: f64| number((x / maximum.value * 100.0).round());
+            format!(
+                "Full speed is {most}; from where on response times are twice the {} of an idle target was not measured: it lies between \
+                 {} and {}, {} to {} % of that.",
+                time(alone_s.value),
+                rate(low),
+                rate(high),
+                share(low),
+                share(high)
+            )
+        }
         (_, None, _) => format!("Overloaded: not even the lowest rate is carried; full speed is {most}."),
         (Verdict::Queueing, _, Some(doubled)) => format!(
             "Operations wait for one another before full speed: response times are twice the {} of an idle \
@@ -282,7 +302,7 @@ fn of_rates(rates: &Rates, verdict: Verdict) -> String {
 /// The figures of a curve that fathom measured: what it is, and what was found.
 pub fn figures_of(curve: &Curve) -> Vec<(String, String)> {
     let mut lines = Vec::new();
-    if let Some(Rates { maximum: _, asked: _, states: _, carried, doubled, alone_s }) = &curve.rates {
+    if let Some(Rates { carried, doubled, alone_s, .. }) = &curve.rates {
         let carried = carried.map_or_else(|| "none".to_owned(), |carried| format!("{}/s", Iops(carried)));
         let doubled = doubled.as_ref().map_or_else(|| "not reached".to_owned(), rate);
         lines.push(("highest rate carried".to_owned(), carried));
@@ -616,6 +636,7 @@ mod tests {
     fn a_full_target_is_told_by_the_rate_at_which_latency_doubles() {
         let estimate = |value: f64| Estimate { value, interval: None };
         let rates = |doubled: Option<f64>| Rates {
+            is_held_back: false,
             maximum: estimate(8000.0),
             asked: Vec::new(),
             states: Vec::new(),

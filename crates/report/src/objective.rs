@@ -7,14 +7,15 @@ use crate::section::Section;
 use crate::table::{left, right};
 use crate::tables::Table;
 use crate::view::Asked;
-use fathom_analysis::objective::{Objective, State, Trial, Undecided};
+use fathom_analysis::objective::{HeldBack, Objective, State, Trial, Undecided};
 use fathom_schema::LatencyGoal;
 use fathom_units::Iops;
 
-const STATES: [(State, &str); 5] = [
+const STATES: [(State, &str); 6] = [
     (State::Met, "kept"),
     (State::TooFew, "too few operations"),
     (State::Undecided, "undecided"),
+    (State::DepthLimited, "queue too small"),
     (State::NotMet, "limit not kept"),
     (State::Overloaded, "overloaded"),
 ];
@@ -134,7 +135,7 @@ fn limits(found: &Objective) -> Table {
 
 fn tried(found: &Objective, goals: &[LatencyGoal]) -> Table {
     let row = |trial: &Trial| {
-        let Trial { rate, offered, done, latencies_s, intervals_s: _, needs, state } = trial;
+        let Trial { rate, offered, done, latencies_s, intervals_s: _, needs, state, held_back: _ } = trial;
         let shown: Vec<String> = goals
             .iter()
             .zip(latencies_s)
@@ -171,6 +172,9 @@ fn tried(found: &Objective, goals: &[LatencyGoal]) -> Table {
 pub fn sentence(found: &Objective, wanted: Option<f64>) -> String {
     let margin = found.margins.iter().map(|(_, _, left)| *left).fold(f64::INFINITY, f64::min);
     let percent = |share: f64| format!("{} %", number((share.abs() * 1000.0).round() / 10.0));
+    if let Some(held_back) = &found.held_back {
+        return too_small(held_back, wanted, found.rate);
+    }
     match (wanted, found.rate, found.state) {
         (Some(rate), _, State::Met) => {
             format!("Met: {}/s are carried, with {} to spare to the limit.", in_full(rate), percent(margin))
@@ -179,7 +183,7 @@ pub fn sentence(found: &Objective, wanted: Option<f64>) -> String {
             format!("Cannot tell: {}/s are carried, but {}.", Iops(rate), too_few(found))
         }
         // A rate in question is never undecided: it is tried itself.
-        (Some(rate), _, State::NotMet | State::Undecided) => {
+        (Some(rate), _, State::NotMet | State::Undecided | State::DepthLimited) => {
             format!("Not met: {}/s are carried, but {} above the limit.", Iops(rate), percent(margin))
         }
         (Some(rate), _, State::Overloaded) => {
@@ -253,6 +257,38 @@ fn in_full(rate: f64) -> String {
     if rate < 1000.0 || is_round { short } else { format!("{rate:.0}") }
 }
 
+/// What fathom's own queue kept from being told, and how large one would do by Little's law: what is in flight is the rate times
+/// what each operation takes.
+fn too_small(held_back: &HeldBack, wanted: Option<f64>, kept: Option<f64>) -> String {
+    let HeldBack { slots, rate, done, each_s } = held_back;
+    let (slots, each) = (number(*slots), time(*each_s));
+    let full = format!(
+        "all {slots} operations that may be in flight were, and each took {each}, hardly longer than one alone: the target may carry more"
+    );
+    match (wanted, kept) {
+        (Some(wanted), _) => {
+            let takes = number((wanted * each_s).ceil());
+            format!(
+                "Cannot tell: of {}/s only {}/s are done, since {full}. {}/s take {takes} in flight at that time each: let a worker have                  more (--max-depth).",
+                Iops(wanted),
+                in_full(*done),
+                Iops(wanted)
+            )
+        }
+        (None, Some(kept)) => format!(
+            "Cannot tell how much more than {}/s is carried within the limits: at {}/s {full}; let a worker have more in flight              (--max-depth).",
+            in_full(kept),
+            in_full(*rate)
+        ),
+        (None, None) => {
+            format!(
+                "Cannot tell: at {}/s {full}; let a worker have more in flight (--max-depth).",
+                in_full(*rate)
+            )
+        }
+    }
+}
+
 /// Why nobody can tell whether any rate keeps the limits, and where all trials together see them reached.
 fn undecided(found: &Objective) -> String {
     let Some(Undecided { goal, alone, is_alone, lowest, there }) = &found.undecided else {
@@ -302,6 +338,7 @@ mod tests {
             intervals_s: vec![(0.0, 0.2)],
             needs: vec![None],
             state,
+            held_back: None,
         };
         let found = Objective {
             rate: Some(10_050.0),
@@ -310,6 +347,7 @@ mod tests {
             reached: None,
             alone: None,
             undecided: None,
+            held_back: None,
             margins: Vec::new(),
             trials: vec![
                 // Fewer arrivals than asked for, and all of them done.
@@ -340,6 +378,7 @@ mod tests {
             intervals_s: vec![(mean_s - half, mean_s + half)],
             needs: vec![None],
             state,
+            held_back: None,
         };
         let said = |half: f64, missed: State| {
             let found = Objective {
@@ -349,6 +388,7 @@ mod tests {
                 reached: None,
                 alone: None,
                 undecided: None,
+                held_back: None,
                 margins: vec![("mean<2ms".parse().expect("a goal"), 0.00195, 0.025)],
                 trials: vec![trial(489.0, 0.00195, half, State::Met), trial(493.0, 0.0021, half, missed)],
                 remarks: Vec::new(),
@@ -382,6 +422,7 @@ mod tests {
                 reached: None,
                 alone: None,
                 undecided: Some(undecided),
+                held_back: None,
                 margins: Vec::new(),
                 trials: Vec::new(),
                 remarks: Vec::new(),

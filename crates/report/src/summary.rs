@@ -108,7 +108,13 @@ fn together(record: &Record) -> Result<Option<Together>, &'static str> {
             let asked = |found| Asked { found, wanted: *rate, goals: goals.clone() };
             let found =
                 objective(record, *rate, goals).map(|found| Together::Objective(Box::new(asked(found))));
-            found.ok_or("the run tried no rate: there is no answer")
+            found.ok_or_else(|| {
+                if holds_nothing(record) {
+                    "the target completes operations at once: no rate is more than it does, and none is too much but for fathom itself"
+                } else {
+                    "the run tried no rate"
+                }
+            })
         }
         Question::Thresholds { .. } => return Ok(None),
     };

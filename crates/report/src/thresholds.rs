@@ -5,14 +5,35 @@ use crate::curve::{number, time, too_few_for};
 use crate::section::Section;
 use crate::table::{left, visible};
 use crate::tables::Table;
-use fathom_analysis::thresholds::{Found, Kept};
+use fathom_analysis::thresholds::{Found, Kept, Verdict};
 use fathom_schema::Threshold;
 use fathom_units::{BytesPerSec, Iops};
 
 /// Whether they are kept, in one sentence.
 pub(crate) fn sentence(all: &[Kept]) -> String {
-    let broken = all.iter().filter(|one| !one.is_kept).count();
-    match (all.len(), broken) {
+    let of = |verdict: Verdict| all.iter().filter(|one| one.verdict == verdict).count();
+    let (broken, few) = (of(Verdict::Breached), of(Verdict::TooFew));
+    let said = broken_or_kept(all.len(), broken, few);
+    if few == 0 {
+        return said;
+    }
+    let needs = all.iter().filter(|one| one.verdict == Verdict::TooFew).filter_map(|one| one.needs).max();
+    let needs = needs.map(|needs| needs.to_string()).unwrap_or_default();
+    let these = if all.len() == 1 { "it".to_owned() } else { format!("{few} of {}", all.len()) };
+    format!(
+        "{said}Cannot tell whether {these} is kept: too few operations came for the percentile, which takes {needs} in a step."
+    )
+}
+
+/// What is said of those that can be told.
+fn broken_or_kept(count: usize, broken: usize, few: usize) -> String {
+    if few > 0 {
+        return match broken {
+            0 => String::new(),
+            broken => format!("{broken} of {count} thresholds breached. "),
+        };
+    }
+    match (count, broken) {
         (0, _) => "Nothing was measured: no threshold could be judged.".to_owned(),
         (1, 0) => "The threshold is kept.".to_owned(),
         (1, _) => "The threshold is breached.".to_owned(),
@@ -51,13 +72,13 @@ fn shown(all: &[Kept]) -> (Vec<&Kept>, Vec<String>) {
     if all.len() <= SHOWN_MAX {
         return (all.iter().collect(), Vec::new());
     }
-    let mut broken: Vec<&Kept> = all.iter().filter(|one| !one.is_kept).collect();
+    let mut broken: Vec<&Kept> = all.iter().filter(|one| one.verdict != Verdict::Kept).collect();
     let mut lines = Vec::new();
     if broken.len() < all.len() {
         lines.push(format!("{} are kept and not listed", all.len() - broken.len()));
     }
     if broken.len() > SHOWN_MAX {
-        lines.push(format!("the first {SHOWN_MAX} of {} that are breached", broken.len()));
+        lines.push(format!("the first {SHOWN_MAX} of {} that are not kept", broken.len()));
         broken.truncate(SHOWN_MAX);
     }
     (broken, lines)
@@ -74,7 +95,7 @@ pub(crate) fn sections(all: &[Kept]) -> Vec<Section> {
         vec![
             if is_one_step { String::new() } else { visible(&one.step) },
             one.threshold.to_string(),
-            if one.is_kept { "kept" } else { "breached" }.to_owned(),
+            one.verdict.name().replace('_', " "),
             figure(one),
         ]
     };

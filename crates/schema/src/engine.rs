@@ -295,7 +295,7 @@ pub struct AioSettings {
 impl AioSettings {
     /// What fathom uses where nobody asks for anything.
     pub const USUAL: Self =
-        Self { userspace_reap: false, nowait: false, untorn: false, priority: OperationPriority::NONE };
+        Self { userspace_reap: true, nowait: false, untorn: false, priority: OperationPriority::NONE };
 }
 
 impl Default for AioSettings {
@@ -571,7 +571,7 @@ mod tests {
             forced_async: ForcedAsync::OneOf(4),
             ..RingSettings::USUAL
         };
-        let aio = AioSettings { userspace_reap: true, ..AioSettings::USUAL };
+        let aio = AioSettings { userspace_reap: false, ..AioSettings::USUAL };
         for kind in [EngineKind::IoUring(ring), EngineKind::Libaio(aio), EngineKind::Falloc] {
             let text = serde_json::to_string(&kind).expect("it is plain data");
             assert_eq!(read(&text).map_err(|error| error.to_string()), Ok(kind), "{text}");

@@ -195,7 +195,8 @@ fn whole(step: &StepRecord) -> Option<(Sums, Vec<u64>)> {
     (sums.operations > 0.0).then(|| (sums, counts(&tally)))
 }
 
-/// Sums and latency counts of each measured interval, all streams together.
+/// Sums and latency counts of each measured interval, all streams together. What a short one at the edge of a phase counted is
+/// with its neighbour's: a percentile is of all operations, as everywhere else.
 fn by_interval(step: &StepRecord) -> Vec<(Sums, Vec<u64>)> {
     let is_meant = |interval: &&Interval| {
         interval.phase == Phase::Measure && step.started.step.adds_up(interval.stream as usize)
@@ -203,26 +204,35 @@ fn by_interval(step: &StepRecord) -> Vec<(Sums, Vec<u64>)> {
     let mut measured: Vec<&Interval> = step.intervals.iter().filter(is_meant).collect();
     measured.sort_by_key(|interval| interval.sequence);
     let usual = step.started.step.interval.as_secs_f64();
-    measured
-        .chunk_by(|a, b| a.sequence == b.sequence)
-        .filter_map(|group| {
-            let mut tally = StreamTally::default();
-            group.iter().for_each(|interval| merge_tally(&mut tally, &interval.tally));
-            let seconds = group
-                .iter()
-                .map(|interval| interval.end.since(interval.start).as_secs_f64())
-                .fold(0.0, f64::max);
-            let sums = Sums::of(&tally, seconds);
-            (seconds >= WHOLE_SHARE * usual && sums.operations > 0.0).then(|| (sums, counts(&tally)))
-        })
-        .collect()
+    let mut whole: Vec<(Sums, Vec<u64>)> = Vec::new();
+    let mut early: Vec<u64> = Vec::new();
+    for group in measured.chunk_by(|a, b| a.sequence == b.sequence) {
+        let mut tally = StreamTally::default();
+        group.iter().for_each(|interval| merge_tally(&mut tally, &interval.tally));
+        let lengths = group.iter().map(|interval| interval.end.since(interval.start).as_secs_f64());
+        let sums = Sums::of(&tally, lengths.fold(0.0, f64::max));
+        let counts = counts(&tally);
+        if sums.seconds >= WHOLE_SHARE * usual && sums.operations > 0.0 {
+            whole.push((sums, added([&std::mem::take(&mut early), &counts].into_iter())));
+        } else {
+            let beside = whole.last_mut().map_or(&mut early, |(_, last)| last);
+            *beside = added([&*beside, &counts].into_iter());
+        }
+    }
+    whole
 }
 
-/// Stretches that are as good as independent, each with its latency counts.
+/// Stretches that are as good as independent, each with its latency counts; the last one with what is left.
 fn blocks(iops: &[f64], intervals: &[(Sums, Vec<u64>)]) -> Vec<Vec<u64>> {
     let memory = subsessions(iops).map_or(1, |found| found.length);
     let length = memory.max(intervals.len().div_ceil(BLOCKS_MAX)).max(1);
-    intervals.chunks_exact(length).map(|chunk| added(chunk.iter().map(|(_, counts)| counts))).collect()
+    let count = if intervals.is_empty() { 0 } else { (intervals.len() / length).max(1) };
+    (0..count)
+        .map(|at| {
+            let end = if at + 1 == count { intervals.len() } else { (at + 1) * length };
+            added(intervals[at * length..end].iter().map(|(_, counts)| counts))
+        })
+        .collect()
 }
 
 /// Latency counts together.

@@ -6,7 +6,7 @@
 //! server that is exact (M/M/1: 1/R = μ − λ), and steep ends are met far better than by a line of the latency itself.
 
 use super::{Curve, LoadPoint};
-use crate::objective::{State, state};
+use crate::objective::{State, is_calm, state};
 use crate::scaling::{Answers, Estimate, LatencyLimit, Operating, Peak, Point, Verdict};
 use crate::statistics::{Redraw, Sample, nearest_rank};
 use fathom_schema::LatencyGoal;
@@ -41,6 +41,8 @@ const SETTLED: f64 = 1e-6;
 /// What belongs to a curve over rates alone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rates {
+    /// Whether full speed is that of fathom's own queue: none of what it keeps in flight waits for another.
+    pub is_held_back: bool,
     /// Operations per second at full speed.
     pub maximum: Estimate,
     /// The rate that was asked for at each point.
@@ -69,7 +71,7 @@ struct Row {
 struct Figures {
     alone_s: Option<f64>,
     doubled: Option<Crossing>,
-    nearly: Option<f64>,
+    nearly: Option<Crossing>,
     units: Option<f64>,
     limits: Vec<Option<Crossing>>,
 }
@@ -130,7 +132,12 @@ pub(super) fn curve(
             && row.done < NEARLY * most.mean
             && limit.is_some_and(|limit| row.mean_s > limit)
     };
-    let verdict = if means.iter().any(is_kept_waiting) {
+    // With as many in flight as fathom keeps none waits for another: full speed is no figure of the target's.
+    let is_held_back = found.alone_s.is_some_and(|alone_s| is_calm(slots, most.mean, alone_s));
+    let held_back = is_held_back.then(|| held_back(slots));
+    let verdict = if is_held_back {
+        Verdict::Linear
+    } else if means.iter().any(is_kept_waiting) {
         Verdict::Queueing
     } else if doubled.is_some() || states.contains(&State::Overloaded) {
         Verdict::Capped
@@ -149,30 +156,34 @@ pub(super) fn curve(
             is_extrapolated: false,
         },
         best: Operating { n: slots, x: maximum.value },
-        ceiling: Some(maximum),
-        knee,
-        n_at_95_percent: estimate(&|found| found.nearly),
-        parallel_units: estimate(&|found| found.units),
+        ceiling: Some(maximum).filter(|_| !is_held_back),
+        knee: knee.filter(|_| !is_held_back),
+        n_at_95_percent: crossed(&|found| found.nearly).0.filter(|_| !is_held_back),
+        parallel_units: estimate(&|found| found.units).filter(|_| !is_held_back),
         latency_limits: limits
             .iter()
             .enumerate()
             .map(|(which, goal)| {
-                let (n, x) = crossed(&|found| found.limits[which]);
+                // What waits near full speed waits for fathom's queue there.
+                let is_own =
+                    |at: &Crossing| is_held_back && (at.x > NEARLY * most.mean || at.unmeasured.is_some());
+                let (n, x) = crossed(&|found| found.limits[which].filter(|at| !is_own(at)));
                 let latencies_s: Vec<f64> = means.iter().map(|row| row.latencies_s[which]).collect();
                 limit(goal, &latencies_s, n, x)
             })
             .collect(),
-        remarks: unmeasured(&found, limits),
+        remarks: held_back.into_iter().chain(unmeasured(&found, limits)).collect(),
     };
     let carried = carried(&groups, &offered, &states);
     let alone_s = estimate(&|found| found.alone_s)
         .unwrap_or(Estimate { value: means.first().map_or(0.0, |row| row.mean_s), interval: None });
     let rates = Rates {
+        is_held_back,
         maximum,
         asked: offered.iter().map(|(asked, _)| *asked).collect(),
         states,
         carried,
-        doubled,
+        doubled: doubled.filter(|_| !is_held_back),
         alone_s,
     };
     let steps: Vec<LoadPoint> = offered.into_iter().map(|(_, point)| point).collect();
@@ -204,12 +215,22 @@ fn carried(groups: &[&[Row]], offered: &[(f64, LoadPoint)], states: &[State]) ->
     groups.iter().map(|group| group[0].asked).filter(|asked| is_met(*asked)).reduce(f64::max)
 }
 
+/// What to say where the targets may do more than at full speed with so many in flight.
+fn held_back(slots: f64) -> String {
+    format!(
+        "full speed is that of {slots} operations in flight, none of which waits for another: the targets may do more, and what rates \
+         above it show is fathom's own queue; let a worker have more in flight (--max-depth)"
+    )
+}
+
 /// What to say of answers that lie between two rates with nothing between them.
 fn unmeasured(found: &Figures, limits: &[LatencyGoal]) -> Vec<String> {
     let doubled = (found.doubled, "twice the idle response time is reached".to_owned());
     let limits = found.limits.iter().zip(limits);
     let limits = limits.map(|(at, goal)| (*at, format!("{} reaches {}", goal.statistic(), goal.limit)));
-    std::iter::once(doubled)
+    let nearly = (found.nearly, "the load holds 95 % of the most".to_owned());
+    [doubled, nearly]
+        .into_iter()
         .chain(limits)
         .filter_map(|(at, what)| {
             let [low, high] = at?.unmeasured?.map(|(_, rate)| Iops(rate));
@@ -258,23 +279,24 @@ fn figures(most: f64, rows: &[Row], limits: &[LatencyGoal], irregular: f64) -> F
         let inverse = between(1.0 / rows[at].mean_s, 1.0 / rows[at + 1].mean_s, share);
         x / inverse
     };
+    // How long operations wait at a rate that is not carried says how long it went on.
+    let unmeasured = |low: &Row, high: &Row| {
+        let gap = if high.done < OFFERED_SHARE * high.asked { GAP_OVERLOADED } else { GAP };
+        (high.done - low.done > gap * most).then(|| [low, high].map(|row| (row.done * row.mean_s, row.done)))
+    };
     let crossing = |latency: &dyn Fn(&Row) -> f64, limit_s: f64| {
         let at =
             rows.windows(2).position(|pair| latency(&pair[0]) <= limit_s && latency(&pair[1]) > limit_s)?;
         let (low, high) = (1.0 / latency(&rows[at]), 1.0 / latency(&rows[at + 1]));
         let share = (low - 1.0 / limit_s) / (low - high);
         let x = between(rows[at].done, rows[at + 1].done, share);
-        let (low, high) = (&rows[at], &rows[at + 1]);
-        // How long operations wait at a rate that is not carried says how long it went on.
-        let gap = if high.done < OFFERED_SHARE * high.asked { GAP_OVERLOADED } else { GAP };
-        let unmeasured = (high.done - low.done > gap * most)
-            .then(|| [low, high].map(|row| (row.done * row.mean_s, row.done)));
-        Some(Crossing { n: load(x, at, share), x, unmeasured })
+        Some(Crossing { n: load(x, at, share), x, unmeasured: unmeasured(&rows[at], &rows[at + 1]) })
     };
     let nearly = || {
         let x = NEARLY * most;
         let at = rows.windows(2).position(|pair| pair[0].done < x && pair[1].done >= x)?;
-        Some(load(x, at, (x - rows[at].done) / (rows[at + 1].done - rows[at].done)))
+        let share = (x - rows[at].done) / (rows[at + 1].done - rows[at].done);
+        Some(Crossing { n: load(x, at, share), x, unmeasured: unmeasured(&rows[at], &rows[at + 1]) })
     };
     Figures {
         doubled: alone_s.and_then(|alone_s| crossing(&|row| row.mean_s, 2.0 * alone_s)),
@@ -524,8 +546,27 @@ mod tests {
             assert!(low <= 0.5 && high >= 3900.0, "{low} to {high}");
         }
         let remarks = &found.answers.remarks;
-        assert_eq!(remarks.len(), 2, "{remarks:?}");
+        assert_eq!(remarks.len(), 3, "{remarks:?}");
         assert!(remarks[0].contains("no rate between 0.500/s and 3990/s was measured"), "{remarks:?}");
+    }
+
+    /// A thousand units of 100 ms, of which fathom keeps 256 busy: what that brings is no figure of the target's.
+    #[test]
+    fn a_queue_that_is_too_small_is_no_target_that_is_full() {
+        let rate = |asked: f64, done: f64, mean_s: f64| {
+            (asked, LoadPoint { offered: asked, backlog_max: 9, ..point(done, mean_s, 0.0) })
+        };
+        let offered = vec![rate(1000.0, 1000.0, 0.1), rate(2000.0, 2000.0, 0.1), rate(4000.0, 2560.0, 2.0)];
+        let goal = mean_goal(Nanos::millis(150));
+        let found = curve(&[(256.0, point(2560.0, 0.1, 0.0))], offered.clone(), &[goal]).unwrap();
+        let (answers, rates) = (&found.answers, found.rates.as_ref().unwrap());
+        assert_eq!((answers.verdict, rates.is_held_back, rates.doubled), (Verdict::Linear, true, None));
+        assert_eq!((answers.parallel_units, answers.latency_limits[0].x), (None, None));
+        assert!(answers.remarks[0].contains("256 operations in flight"), "{:?}", answers.remarks);
+        // Of 256 units all are busy, and operations wait for one another in the target.
+        let full = curve(&[(512.0, point(2560.0, 0.2, 0.0))], offered, &[goal]).unwrap();
+        assert!(!full.rates.as_ref().unwrap().is_held_back);
+        assert!((full.answers.parallel_units.unwrap().value - 256.0).abs() < 3.0, "{:?}", full.answers);
     }
 
     #[test]

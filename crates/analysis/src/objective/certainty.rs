@@ -10,15 +10,29 @@ use fathom_schema::{Interval, LatencyGoal, OperationKind, Phase, StepRecord};
 /// Whether what a goal is about is above its limit beyond chance: so is the lower end of its 95 % interval. `inflation`: how much
 /// larger the variance is than that of independent operations, 1 at least.
 pub fn breaks_clearly(point: &LoadPoint, goal: &LatencyGoal, inflation: f64) -> bool {
-    interval_s(point, goal, inflation).0 > goal.limit.as_secs_f64()
+    exceeds_clearly(point, goal.quantile, goal.limit.as_secs_f64(), inflation)
+}
+
+/// As [`breaks_clearly`], of a limit in seconds.
+pub(crate) fn exceeds_clearly(
+    point: &LoadPoint,
+    quantile: Option<f64>,
+    limit_s: f64,
+    inflation: f64,
+) -> bool {
+    bounds_s(point, quantile, inflation).0 > limit_s
 }
 
 /// What a goal is about with its 95 % interval, seconds. Where there are too few operations for an end, it is 0 or infinite: two
 /// hundred show that a p99 is above a limit, and never that it is below one.
 pub(super) fn interval_s(point: &LoadPoint, goal: &LatencyGoal, inflation: f64) -> (f64, f64) {
+    bounds_s(point, goal.quantile, inflation)
+}
+
+fn bounds_s(point: &LoadPoint, quantile: Option<f64>, inflation: f64) -> (f64, f64) {
     let moments = &point.response.moments;
     let count = moments.count;
-    match goal.quantile {
+    match quantile {
         None if count < 2 => (0.0, f64::INFINITY),
         None => {
             let error = moments.stddev_ns() * (inflation / count as f64).sqrt() / 1e9;

@@ -3,8 +3,8 @@
 
 use crate::diagnose::printable;
 use crate::exit::Exit;
-use fathom_analysis::objective::{Objective, State, Trial, Undecided};
-use fathom_analysis::thresholds::Kept;
+use fathom_analysis::objective::{HeldBack, Objective, State, Trial, Undecided};
+use fathom_analysis::thresholds::{Kept, Verdict};
 use fathom_report::{FindingSummary, Summary, Together, objective};
 use fathom_schema::{Question, Record};
 use serde_json::{Value, json};
@@ -51,11 +51,17 @@ fn document(record: &Record, summary: &Summary) -> (Value, Exit) {
 fn answered(record: &Record, summary: &Summary) -> (Value, Exit) {
     let (mut answer, exit) = of_question(record, summary);
     let Some(all) = &summary.thresholds else { return (answer, exit) };
-    let (verdict, of_thresholds) = match (all.is_empty(), all.iter().all(|one| one.is_kept)) {
+    let (verdict, of_thresholds) = match all.iter().map(|one| one.verdict).max() {
         // None of none is kept.
-        (true, _) => ("nothing_measured", Exit::Inconclusive),
-        (false, true) => ("kept", Exit::Ok),
-        (false, false) => ("breached", Exit::Threshold),
+        None => ("nothing_measured", Exit::Inconclusive),
+        Some(worst) => {
+            let exit = match worst {
+                Verdict::Kept => Exit::Ok,
+                Verdict::TooFew => Exit::Inconclusive,
+                Verdict::Breached => Exit::Threshold,
+            };
+            (worst.name(), exit)
+        }
     };
     if answer.is_null() {
         answer = json!({ "verdict": verdict });
@@ -90,7 +96,7 @@ fn of_question(record: &Record, summary: &Summary) -> (Value, Exit) {
         Together::Objective(asked) => {
             let exit = match asked.found.state {
                 State::Met => Exit::Ok,
-                State::TooFew | State::Undecided => Exit::Inconclusive,
+                State::TooFew | State::Undecided | State::DepthLimited => Exit::Inconclusive,
                 State::NotMet | State::Overloaded => Exit::Threshold,
             };
             (objective_document(&asked.found, asked.wanted), exit)
@@ -108,18 +114,20 @@ fn doubts(summary: &Summary) -> Vec<String> {
 }
 
 fn kept(one: &Kept) -> Value {
-    let Kept { step, threshold, found, is_kept, needs } = one;
+    let Kept { step, threshold, found, verdict, needs } = one;
     json!({
         "step": step,
         "threshold": threshold.to_string(),
         "found": found.figure(),
-        "kept": is_kept,
+        "kept": *verdict == Verdict::Kept,
+        "verdict": verdict.name(),
         "needs": needs,
     })
 }
 
 fn objective_document(found: &Objective, wanted: Option<f64>) -> Value {
-    let Objective { rate, state, missed, reached, alone, undecided, margins, trials, remarks } = found;
+    let Objective { rate, state, missed, reached, alone, undecided, held_back, margins, trials, remarks } =
+        found;
     json!({
         "sentence": objective::sentence(found, wanted),
         "verdict": state.name(),
@@ -143,13 +151,19 @@ fn objective_document(found: &Objective, wanted: Option<f64>) -> Value {
             "lowest_s": there.value,
             "lowest_interval_s": there.interval.map(|(low, high)| [low, high]),
         })),
+        "held_back": held_back.map(|HeldBack { slots, rate, done, each_s }| json!({
+            "slots": slots,
+            "rate": rate,
+            "done": done,
+            "each_s": each_s,
+        })),
         "goals": margins.iter().map(|(goal, worst, left)| json!({
             "statistic": goal.statistic(),
             "limit_s": goal.limit.as_secs_f64(),
             "worst_s": worst,
             "margin": left,
         })).collect::<Vec<_>>(),
-        "trials": trials.iter().map(|Trial { rate, offered, done, latencies_s, intervals_s: _, needs, state }| json!({
+        "trials": trials.iter().map(|Trial { rate, offered, done, latencies_s, intervals_s: _, needs, state, held_back: _ }| json!({
             "rate": rate,
             "offered": offered,
             "done": done,

@@ -74,6 +74,13 @@ pub(crate) fn run(args: &CurveArgs) -> Exit {
 /// The search that the question asks for, or what is wrong with it.
 fn search(question: &CurveQuestion, loaded: &Loaded) -> Result<Search, String> {
     let CurveQuestion { latency, over, at, max_depth, replicates } = question;
+    let paced = loaded.job.streams.iter().find(|stream| stream.options.rate.span().is_some());
+    if let (LoadAxis::Depth, Some(stream)) = (over, paced) {
+        return Err(format!(
+            "stream.{}.rate: a curve over depths goes at full speed; leave the rate out, or give --over rate",
+            stream.name
+        ));
+    }
     match over {
         LoadAxis::Depth if at.is_empty() => {
             Ok(Search::Curve(CurveSearch::new(*max_depth, *replicates, SEED).beyond(latency)))

@@ -98,6 +98,49 @@ fn an_objective_is_met_missed_or_beyond_reach() {
     close(&bench.report(), "/answer/trials/0/done", 1000.0, 0.01);
 }
 
+/// A thousand units of 100 ms carry 10,000/s, and 256 of them 2560/s.
+#[test]
+fn what_the_queue_held_back_is_no_limit_of_the_target() {
+    let bench = Bench::new();
+    let wide = "sim:size=1GiB,service_time=constant 100ms,parallelism=1000";
+    let ask = |more: &[&str]| {
+        let common = ["slo", "--quiet", "--access", "random", "--target", wide, "--latency", "p99<150ms"];
+        bench.fathom_with(&[&common, more].concat())
+    };
+    let says = "Cannot tell: of 5000/s only 25";
+    let ended = ask(&["--iops", "5000"]);
+    assert!(ended.expect(8, &[]).out.starts_with(says) && ended.out.contains("--max-depth"), "{ended:#?}");
+    let answer = &bench.report()["answer"];
+    assert_eq!((&answer["verdict"], &answer["held_back"]["slots"]), (&"depth_limited".into(), &256.0.into()));
+    ask(&["--iops", "5000", "--max-depth", "1024"]).expect(0, &[]);
+    // A search finds what is carried at least.
+    ask(&["--replicates", "1", "--time", "5s"]).expect(8, &[]);
+    let answer = &bench.report()["answer"];
+    assert_eq!((&answer["verdict"], &answer["missed"]), (&"depth_limited".into(), &serde_json::Value::Null));
+    assert!(number(answer, "/rate") > 2000.0, "{answer:#}");
+    // What is too much for the target is overload all the same.
+    ask(&["--iops", "12k", "--max-depth", "4096"]).expect(99, &[]);
+}
+
+/// An idle server has p99 = 4.6 ms: one of ninety operations is beyond 4.7 ms more often than not.
+#[test]
+fn the_largest_of_few_operations_breaks_no_percentile() {
+    let bench = Bench::new();
+    let ask = |command: &str, more: &[&str]| {
+        let target =
+            ["--target", "sim:size=1GiB,service_time=exponential 1ms", "--access", "random", "--quiet"];
+        bench.fathom_with(&[&[command], &target[..], more].concat())
+    };
+    for seconds in ["1s", "2s", "3s", "4s", "5s", "6s"] {
+        let ended = ask("slo", &["--iops", "15", "--latency", "p99<4.7ms", "--time", seconds]);
+        assert_eq!((ended.code, &bench.report()["answer"]["verdict"]), (8, &"too_few".into()), "{ended:#?}");
+        let ended = ask("run", &["--threshold", "p99.999<1s", "--time", seconds]);
+        assert!(ended.expect(8, &[]).out.starts_with("Cannot tell whether it is kept"), "{ended:#?}");
+    }
+    // Most of few are beyond it.
+    ask("slo", &["--iops", "15", "--latency", "p99<0.1ms", "--time", "5s"]).expect(99, &[]);
+}
+
 #[test]
 fn a_limit_that_one_operation_at_a_time_breaks_is_kept_by_no_rate() {
     let bench = Bench::new();
@@ -158,7 +201,9 @@ fn the_highest_rate_that_keeps_a_percentile_is_that_of_theory() {
 fn what_a_search_chooses_is_not_for_the_job_to_say() {
     let bench = Bench::new();
     bench.write("sweep.toml", format!("{EIGHT}sweep = {{ \"stream.queue_depth\" = [1, 2] }}\n"));
+    bench.write("rated.toml", ONE.replacen("[stream.s]", "[stream.s]\nrate = \"500/s\"", 1));
     for (line, says) in [
+        ("curve rated.toml", "rate: a curve over depths goes at full speed"),
         ("curve sweep.toml", "has a sweep or a curve of its own"),
         ("curve --target sim: --queue-depth 4", "--max-depth"),
         ("curve --target sim: --latency 0ms", "p99<1ms"),
@@ -404,9 +449,9 @@ fn percentiles_without_operations_beyond_them_are_told() {
     let page = bench.fathom("report last").expect(0, &[]).out.clone();
     assert!(page.contains("p99.9 is n/a (needs n ≥ 1000"), "{page}");
     let page = bench.fathom("run --target sim: --rate 50/s --time 1s --quiet --threshold p99<1ms");
-    let page = page.expect(0, &[]).out.clone();
+    let page = page.expect(8, &[]).out.clone();
     assert!(
-        page.contains("p99 < 1.00 ms  kept     n/a (needs n ≥ 100 operations), largest 100 µs"),
+        page.contains("p99 < 1.00 ms  too few  n/a (needs n ≥ 100 operations), largest 100 µs"),
         "{page}"
     );
     let line = "curve one.toml --quiet --over rate --at 2%,5% --replicates 1 --latency p99<1s";

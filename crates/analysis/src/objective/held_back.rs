@@ -1,0 +1,63 @@
+//! Whether it was fathom's own queue that kept a rate from being carried, and not the target: all slots were in use, and what
+//! was in flight took no longer than an operation alone does.
+
+use super::{State, Trial};
+use crate::load::{LoadPoint, slots};
+use fathom_schema::{LatencyGoal, Step};
+
+/// Share of its slots from which on a step's queue is full.
+const FULL_SHARE: f64 = 0.8;
+/// Times the time of an operation alone that one takes at most on a target which has room for more: of one that has not, so many
+/// in flight wait for one another.
+const CALM: f64 = 1.25;
+
+/// What kept rates from being tried for what the target carries.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HeldBack {
+    /// Operations that were in flight at most, of all workers.
+    pub slots: f64,
+    /// The lowest rate that was held back, operations per second.
+    pub rate: f64,
+    /// What was done of it, operations per second.
+    pub done: f64,
+    /// What each operation took, from its submission on, seconds.
+    pub each_s: f64,
+}
+
+/// Whether so many in flight bring a rate at which none waits for another, where one takes `alone_s` by itself.
+pub(crate) fn is_calm(in_flight: f64, rate: f64, alone_s: f64) -> bool {
+    in_flight <= CALM * alone_s * rate
+}
+
+/// What held a step back that did not carry its rate, after what an operation `alone` takes; `None` where the target did.
+pub(super) fn held_back(step: &Step, point: &LoadPoint, rate: f64, alone: &LoadPoint) -> Option<HeldBack> {
+    let slots = slots(step);
+    let is_full = point.backlog_max > 0 && point.held >= FULL_SHARE * slots;
+    let held = HeldBack { slots, rate, done: point.rate, each_s: point.held / point.rate };
+    (is_full && is_calm(point.held, point.rate, alone.mean_s)).then_some(held)
+}
+
+/// What became of a rate, where fathom's own queue may have kept it from being carried, or its operations are too few.
+pub(super) fn own(
+    found: State,
+    held_back: Option<HeldBack>,
+    alone: Option<&LoadPoint>,
+    goals: &[LatencyGoal],
+) -> State {
+    // A limit that an operation alone breaks is broken by the target.
+    let may_wait = || alone.is_some_and(|alone| !goals.iter().any(|goal| alone.exceeds(goal)));
+    match found {
+        State::Overloaded if held_back.is_some() => State::DepthLimited,
+        State::NotMet if held_back.is_some() && may_wait() => State::DepthLimited,
+        _ => found,
+    }
+}
+
+/// Of trials at one rate or of all that were missed: what held them back, where it was that alone.
+pub(super) fn of_all<'a>(trials: impl Iterator<Item = &'a Trial> + Clone) -> Option<HeldBack> {
+    let is_limited = |trial: &Trial| trial.state == State::DepthLimited;
+    if !trials.clone().all(is_limited) {
+        return None;
+    }
+    trials.filter_map(|trial| trial.held_back).min_by(|a, b| a.rate.total_cmp(&b.rate))
+}

@@ -1,0 +1,238 @@
+//! What becomes of rates, which one a search has found, and where limits are reached, on trials with known answers.
+
+use super::*;
+use fathom_schema::LatencyTally;
+
+#[test]
+fn a_rate_that_was_kept_by_luck_is_not_the_answer() {
+    let trial = |(rate, state): (f64, State)| Trial {
+        rate,
+        offered: rate,
+        done: rate,
+        latencies_s: Vec::new(),
+        intervals_s: Vec::new(),
+        needs: Vec::new(),
+        state,
+        held_back: None,
+    };
+    let of = |tried: &[(f64, State)]| kept(&tried.iter().copied().map(trial).collect::<Vec<_>>());
+    let (met, not_met) = (State::Met, State::NotMet);
+    // Bisection kept 990 and 995 once each; 995 then failed, and what was proven lies below both.
+    let proven = [(985.05, met), (985.05, met), (985.05, met)];
+    let tried = [&[(1000.0, not_met), (990.0, met), (995.0, met), (995.0, not_met)][..], &proven].concat();
+    assert_eq!(of(&tried), Some(985.05));
+    assert_eq!(of(&[(500.0, met), (1000.0, not_met), (750.0, met)]), Some(750.0));
+    assert_eq!(of(&[(750.0, met), (750.0, not_met), (500.0, met)]), Some(500.0));
+    assert_eq!(of(&[(500.0, not_met), (750.0, met)]), None);
+}
+
+/// A search whose first step, at half of what is carried, was missed by chance has tried nothing above it.
+#[test]
+fn an_estimate_next_to_the_highest_trial_is_kept() {
+    let goal: LatencyGoal = "mean<2ms".parse().expect("a goal");
+    let trial = |(rate, off): (f64, f64)| Trial {
+        rate,
+        offered: rate,
+        done: rate,
+        latencies_s: vec![(1.0 + off) / (1000.0 - rate)],
+        intervals_s: vec![(0.0, f64::INFINITY)],
+        needs: vec![None],
+        state: State::Met,
+        held_back: None,
+    };
+    let of = |tried: &[(f64, f64)]| {
+        let trials: Vec<Trial> = tried.iter().copied().map(trial).collect();
+        reached(tried[0].0, &trials, &[goal])
+    };
+    let found = of(&[(480.0, -0.01), (485.0, 0.015), (490.0, -0.015), (470.0, 0.005), (495.0, 0.01)]);
+    let found = found.expect("its interval reaches down to the trials");
+    assert!(found.value > 495.0 && found.interval.is_some_and(|(low, high)| low < 500.0 && 500.0 < high));
+    // Far from all trials nothing tells that the line goes on.
+    assert_eq!(of(&[(280.0, -0.01), (285.0, 0.015), (290.0, -0.015), (270.0, 0.005), (295.0, 0.01)]), None);
+}
+
+#[test]
+fn some_are_under_way_at_the_end() {
+    let of = |count: u64, offered: f64, dropped: u64, held: f64, backlog_max: u64| {
+        let mut response = LatencyTally::default();
+        response.moments.count = count;
+        let rate = count as f64 / 10.0;
+        let point = LoadPoint {
+            held,
+            rate,
+            mean_s: 0.1,
+            response,
+            bytes_per_s: 0.0,
+            errors: 0,
+            offered: offered / 10.0,
+            dropped,
+            backlog_max,
+        };
+        state(&point, rate, &[])
+    };
+    assert_eq!(of(17, 20.0, 0, 0.3, 0), State::Met);
+    assert_eq!(of(16, 20.0, 0, 0.3, 0), State::Overloaded);
+    assert_eq!((of(991, 1000.0, 0, 1.0, 0), of(989, 1000.0, 0, 1.0, 0)), (State::Met, State::Overloaded));
+    assert_eq!(of(20, 20.0, 1, 1.0, 0), State::Overloaded);
+    // A hundred in flight are 160 now and then, and 161 hardly ever; where some waited for a slot, they were not random.
+    assert_eq!((of(941, 1000.0, 0, 100.0, 0), of(939, 1000.0, 0, 100.0, 0)), (State::Met, State::Overloaded));
+    assert_eq!(of(941, 1000.0, 0, 100.0, 1), State::Overloaded);
+}
+
+#[test]
+fn the_largest_of_few_proves_no_percentile() {
+    let of = |count: u64, max_ns: u64, goal: &str| {
+        let mut response = LatencyTally::default();
+        (response.moments.count, response.moments.max_ns) = (count, max_ns);
+        let point = LoadPoint {
+            held: 1.0,
+            rate: 10.0,
+            mean_s: 1e-4,
+            response,
+            bytes_per_s: 0.0,
+            errors: 0,
+            offered: 10.0,
+            dropped: 0,
+            backlog_max: 0,
+        };
+        state(&point, 10.0, &[goal.parse().expect("a goal")])
+    };
+    assert_eq!(of(99_999, 800_000, "p99.999<1ms"), State::TooFew);
+    assert_eq!(of(100_000, 800_000, "p99.999<1ms"), State::Met);
+    assert_eq!(of(10, 800_000, "mean<1ms"), State::Met);
+    assert!(State::TooFew.is_kept() && State::TooFew > State::Met && State::TooFew < State::NotMet);
+}
+
+/// A backlog that is another one each second is that of a queue which comes to rest; one that grows, or walks at random, has
+/// not been seen whole.
+#[test]
+fn a_queue_that_does_not_come_to_rest_is_told() {
+    use crate::sample::{StreamShape, record};
+    use fathom_schema::{Arrival, Backlog, Pacing};
+    let (course, backlog) = (Vec::new(), Backlog::Keep);
+    let pacing = Pacing::Open { rate: 1000.0, arrival: Arrival::Constant, course, backlog };
+    let of = |backlog: &dyn Fn(u64) -> u64| {
+        let mut one = record(&[StreamShape { pacing: pacing.clone(), ..StreamShape::default() }]);
+        let step = &mut one.steps[0];
+        let first = step.intervals[0].clone();
+        step.intervals = (0..20)
+            .map(|sequence| {
+                let mut next = first.clone();
+                next.sequence = sequence;
+                next.tally.backlog_max = backlog(sequence);
+                next
+            })
+            .collect();
+        wandering(&one, 1000.0)
+    };
+    assert_eq!(of(&|at| 100 + 50 * (at % 2)), None);
+    assert!(of(&|at| 100 * at).is_some_and(|told| told.contains("resemble one another by 0.8")));
+    // Where hardly anything waits there is nothing to come to rest.
+    assert_eq!(of(&|at| at / 4), None);
+}
+
+#[test]
+fn no_limit_is_reached_beyond_what_was_tried() {
+    // M/M/1 with μ = 1000/s: p99 is 10 ms at 539.5/s.
+    let trial = |rate: f64| Trial {
+        rate,
+        offered: rate,
+        done: rate,
+        latencies_s: vec![100_f64.ln() / (1000.0 - rate)],
+        intervals_s: vec![(0.0, f64::INFINITY)],
+        needs: vec![None],
+        state: State::Met,
+        held_back: None,
+    };
+    let goals = ["p99<10ms".parse().expect("a goal")];
+    let of = |rates: &[f64]| {
+        let trials: Vec<Trial> = rates.iter().copied().map(trial).collect();
+        reached(400.0, &trials, &goals).map(|found| found.value.round())
+    };
+    assert_eq!(of(&[300.0, 350.0, 400.0, 500.0]), None);
+    assert_eq!(of(&[300.0, 350.0, 400.0, 500.0, 550.0]), Some(539.0));
+}
+
+/// Eight servers: the inverse of the mean bends over the rate (Erlang's waiting), and no far trial draws the line away.
+#[test]
+fn where_the_line_bends_trials_near_the_limit_tell_where_it_is_reached() {
+    let (servers, service_s) = (8.0, 1e-4);
+    let mean_s = |rate: f64| {
+        let load = rate * service_s;
+        let (mut term, mut sum) = (1.0, 1.0);
+        for k in 1..8 {
+            term *= load / f64::from(k);
+            sum += term;
+        }
+        let last = term * load / servers * servers / (servers - load);
+        service_s + last / (sum + last) * service_s / (servers - load)
+    };
+    // The mean is 150 µs there.
+    let (mut low, mut high) = (60e3, 79e3);
+    for _ in 0..60 {
+        let middle = f64::midpoint(low, high);
+        if mean_s(middle) < 150e-6 { low = middle } else { high = middle }
+    }
+    let truth: f64 = low;
+    let goal: LatencyGoal = "mean<150us".parse().expect("a goal");
+    let (mut held, mut off, seeds) = (0, 0.0, 200);
+    for seed in 0..seeds {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut normal =
+            || (-2.0 * (1.0 - random.f64()).ln()).sqrt() * (std::f64::consts::TAU * random.f64()).cos();
+        let rates = [40.0, 60.0, 70.0, 65.0, 67.5, 68.75, 68.125, 68.125, 68.125, 73.5];
+        let trials: Vec<Trial> = rates
+            .iter()
+            .map(|rate| {
+                let latency_s = mean_s(rate * 1e3) * (1.0 + 0.004 * normal());
+                let half = 0.004 * NORMAL_95 * latency_s;
+                Trial {
+                    rate: rate * 1e3,
+                    offered: rate * 1e3,
+                    done: rate * 1e3,
+                    latencies_s: vec![latency_s],
+                    intervals_s: vec![(latency_s - half, latency_s + half)],
+                    needs: vec![None],
+                    state: State::Met,
+                    held_back: None,
+                }
+            })
+            .collect();
+        let found = reached(68_125.0, &trials, &[goal]).expect("trials on both sides");
+        let (low, high) = found.interval.expect("ten trials");
+        assert!(high - low < 0.02 * truth, "{found:?}");
+        held += u64::from((low..=high).contains(&truth));
+        off += found.value / truth - 1.0;
+    }
+    assert!(held * 100 >= seeds * 93, "{held} of {seeds} hold {truth}");
+    assert!((off / seeds as f64).abs() < 0.001, "{}", off / seeds as f64);
+}
+
+#[test]
+fn a_line_through_trials_finds_the_limit_between_them() {
+    // M/M/1 with μ = 1000/s: 1/p99 = (μ − λ)/ln 100 is 1/10 ms at 1000 − 460.517.
+    let of = |rate: f64, off: f64| Trialled { x: rate, y: (1000.0 - rate) / 100_f64.ln() + off, weight: 1.0 };
+    let exact: Vec<Trialled> = [400.0, 500.0, 530.0, 545.0, 600.0].map(|rate| of(rate, 0.0)).to_vec();
+    let found = crossing(&exact, 100.0, 0.0).unwrap();
+    assert!((found.value - 539.483).abs() < 1e-3, "{found:?}");
+    let (low, high) = found.interval.unwrap();
+    assert!(high - low < 1e-6, "{low} {high}");
+    let noisy = [(400.0, 0.5), (500.0, -0.4), (530.0, 0.3), (545.0, -0.5), (600.0, 0.2)];
+    let noisy: Vec<Trialled> = noisy.map(|(rate, off)| of(rate, off)).to_vec();
+    let found = crossing(&noisy, 100.0, 0.0).unwrap();
+    let (low, high) = found.interval.unwrap();
+    assert!(low < 539.483 && 539.483 < high && high - low < 10.0, "{found:?}");
+    assert_eq!(crossing(&exact[..3], 100.0, 0.0), None, "three points leave no error to judge by");
+    // Of weights 4, 1, 1, 2 the means are 11/8 and 59/8, and the sums of squares and products about them 175/8 and −345/8:
+    // the slope is −69/35, the level of 4 is met at 71/23, and 6/7 is left of the squares. t(0.975, 2) = 4.302653 (tables).
+    let weighted = [(0.0, 10.0, 4.0), (1.0, 8.0, 1.0), (2.0, 7.0, 1.0), (4.0, 2.0, 2.0)];
+    let found = crossing(&weighted.map(|(x, y, weight)| Trialled { x, y, weight }), 4.0, 0.0).unwrap();
+    assert!((found.value - 71.0 / 23.0).abs() < 1e-12, "{found:?}");
+    let error = (6.0_f64 / 7.0 / 2.0).sqrt() * 35.0 / 69.0;
+    let error = error * (1.0 / 8.0 + (71.0_f64 / 23.0 - 11.0 / 8.0).powi(2) * 8.0 / 175.0).sqrt();
+    let (low, high) = found.interval.unwrap();
+    assert!((found.value - low - 4.302_653 * error).abs() < 1e-5, "{found:?}");
+    assert!((high - found.value - 4.302_653 * error).abs() < 1e-5, "{found:?}");
+    let rising: Vec<Trialled> = exact.iter().map(|one| Trialled { y: -one.y, ..*one }).collect();
+    assert_eq!(crossing(&rising, 100.0, 0.0), None);
+}
