@@ -41,7 +41,7 @@ const MEAN_ERROR_MIN: f64 = 1e-5;
 pub enum State {
     /// All limits were kept.
     Met,
-    /// None was broken, but a percentile takes more operations than there were: the largest of few is no bound of it.
+    /// None was broken beyond what the largest of few may be, but a percentile takes more operations than there were: the largest of few is no bound of it.
     TooFew,
     /// Of a search alone: no rate kept the limits, but the lowest ones broke none beyond chance, nor did an operation by itself,
     /// so that the trials do not tell whether any rate keeps them.
@@ -204,9 +204,9 @@ impl Objective {
 /// Answers from a record; `None` when no rate was tried.
 pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) -> Option<Objective> {
     let alone = single(record, goals);
-    let by_itself = alone.as_ref().map(|(single, _)| single);
+    let single = alone.as_ref().map(|(single, _)| single);
     let (points, trials): (Vec<LoadPoint>, Vec<Trial>) =
-        record.steps.iter().filter_map(|step| trial(step, goals, by_itself, wanted.is_some())).unzip();
+        record.steps.iter().filter_map(|step| trial(step, goals, single, wanted.is_some())).unzip();
     let at = |rate: f64| trials.iter().filter(move |trial| (trial.rate / rate - 1.0).abs() < 1e-4);
     let rate = match wanted {
         Some(wanted) => Some(wanted),
@@ -217,7 +217,6 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
         Some(alone) if rate.is_none() => undecided(alone, &lowest, goals),
         _ => None,
     };
-    let single = alone.map(|(single, _)| single);
     let state = match rate {
         Some(rate) => at(rate).map(|trial| trial.state).max()?,
         None if undecided.is_some() => State::Undecided,
@@ -235,6 +234,7 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
             held_back::of_all(at(rate).filter(|trial| trial.state == state))
         }
         (None, Some(_), Some(missed)) => held_back::of_all(at(missed)),
+        (None, Some(_), None) => single.and_then(|alone| held_back::at_full_speed(record, alone)),
         (None, None, _) if state == State::DepthLimited => held_back::of_all(trials.iter()),
         _ => None,
     };
@@ -251,7 +251,7 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
     // Near an idle target latency hardly grows with the rate: the slope takes rates from farther off, and an operation alone is
     // the end of the line.
     let is_idle = |single: &LoadPoint| rate.is_none_or(|rate| rate <= IDLE_MAX * single.rate);
-    let reached = match (&single, rate) {
+    let reached = match (single, rate) {
         _ if wanted.is_some() || held_back.is_some() => None,
         (Some(single), _) if is_idle(single) => {
             if rate.is_some() || undecided.is_some() {
@@ -263,7 +263,7 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
         (_, Some(rate)) => reached(rate, &trials, goals),
         (_, None) => None,
     };
-    let alone = single.as_ref().filter(|_| rate.is_none() && undecided.is_none()).and_then(|single| {
+    let alone = single.filter(|_| rate.is_none() && undecided.is_none()).and_then(|single| {
         let is_missed = |(which, goal): &(usize, &LatencyGoal)| {
             single.exceeds(goal) && lowest.first().is_some_and(|trial| trial.exceeds(*which, goal))
         };

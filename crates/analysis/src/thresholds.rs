@@ -87,6 +87,7 @@ pub fn thresholds(record: &Record) -> Option<Vec<Kept>> {
         Some(Question::Objective { .. }) => load::rate(&step.started.step).is_some(),
         _ => true,
     };
+    let is_scan = matches!(record.started.question, Some(Question::Scan(_)));
     let each = |step: &fathom_schema::StepRecord| -> Vec<Kept> {
         let is_in_window = is_in_window(step);
         thresholds
@@ -105,7 +106,8 @@ pub fn thresholds(record: &Record) -> Option<Vec<Kept>> {
                     Some(point) => {
                         let (figure, is_kept) = judged(point, &threshold);
                         let verdict = match needs {
-                            Some(_) if !is_told(point, &threshold, is_kept) => Verdict::TooFew,
+                            // What a scan has read is all there is, and no sample of more.
+                            Some(_) if !is_scan && !is_told(point, &threshold, is_kept) => Verdict::TooFew,
                             _ if is_kept => Verdict::Kept,
                             _ => Verdict::Breached,
                         };

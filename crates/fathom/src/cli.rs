@@ -22,7 +22,7 @@ reached, each with a 95 % interval. Exit code 0; with --threshold a breach is 99
 retrograde, no_law, queueing), over (depth or rate), models[], chosen, peak, most_measured, knee,
 n_at_95_percent, parallel_units, limits[], points[], remarks, run, doubts (findings that speak
 against the figures). Intervals are beside, as knee_interval is. With --over rate also maximum,
-held_back, carried, doubled, alone_s. With --threshold also thresholds[], thresholds_verdict.";
+is_held_back, carried, doubled, alone_s. With --threshold also thresholds[], thresholds_verdict.";
 
 const SLO_HELP: &str = "\
 Answer (exit code): met (0); not_met or overloaded (99); too_few operations to tell, undecided (no rate
@@ -32,9 +32,10 @@ With --threshold a breach is 99.
 --json: sentence, verdict, wanted, rate (in question, or found), missed, reached and
 reached_interval, alone (what one operation alone takes, where that is more than a goal: statistic,
 limit_s, found_s), undecided (statistic, limit_s, what one operation takes by itself, and what it
-took at the lowest rate), held_back (what --max-depth held back: slots, rate, done, each_s), goals[] (statistic, limit_s, worst_s, margin), trials[] (rate, offered,
-done, latencies_s, needs, verdict), remarks, run, doubts (findings that speak against the figures). With
---threshold also thresholds[], thresholds_verdict.";
+took at the lowest rate), held_back (what --max-depth held back: slots, rate, done, each_s), goals[]
+(statistic, limit_s, worst_s, margin), trials[] (rate, offered, done, latencies_s, needs, verdict),
+remarks, run, doubts (findings that speak against the figures). With --threshold also thresholds[],
+thresholds_verdict.";
 
 const STEADY_HELP: &str = "\
 Answer (exit code): steady or complete (0); not_steady or unfinished (8). What was ended goes on with

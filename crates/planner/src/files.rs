@@ -75,9 +75,9 @@ pub(crate) fn items(links: &Links<'_>, place: usize) -> Vec<Item> {
             files
                 .map(|(number, owner)| {
                     let name = file_name(section, number, owner);
-                    let item = at(directory.join(&name), owner);
-                    // One of the current folder is called by its name alone.
-                    if directory.as_os_str() == "." { Item { name, ..item } } else { item }
+                    // One of the current folder is called by its name alone, as who uses it later calls it.
+                    let is_here = directory.as_os_str() == ".";
+                    at(if is_here { name.into() } else { directory.join(name) }, owner)
                 })
                 .collect()
         }
@@ -94,12 +94,8 @@ pub(crate) fn root(section: &Named<TargetOptions>) -> Option<PathBuf> {
         .flatten()
 }
 
-/// What is at a path. In the current folder it has one path, however it is called: what a step has made is found again by a later
-/// one that calls it otherwise.
 fn at(path: PathBuf, owner: Option<u32>) -> Item {
-    let name = path.display().to_string();
-    let bare = path.strip_prefix(".").ok().filter(|bare| !bare.as_os_str().is_empty()).map(Path::to_owned);
-    Item { name, path: Some(bare.unwrap_or(path)), owner }
+    Item { name: path.display().to_string(), path: Some(path), owner }
 }
 
 /// Numbers of the workers that have a set of their own; one shared set when there are none.

@@ -7,7 +7,7 @@ mod rates;
 mod scan;
 mod steady;
 
-pub use curve::CurveSearch;
+pub use curve::{CurveSearch, paced};
 pub use objective::ObjectiveSearch;
 pub use rates::{RateOf, RateSearch};
 pub use scan::ScanSearch;

@@ -247,20 +247,19 @@ pub fn sentence_of(curve: &Curve) -> String {
     }
 }
 
-/// Share of full speed beyond which an interval of a rate is too wide for the rate to be told.
-const WIDE: f64 = 0.15;
-
 fn of_rates(rates: &Rates, verdict: Verdict) -> String {
-    let Rates { is_held_back, maximum, asked: _, states: _, carried, doubled, alone_s } = rates;
+    let Rates { is_held_back, maximum, asked: _, states: _, carried, doubled, doubled_between, alone_s } =
+        rates;
     let rate = |x: f64| format!("{}/s", Iops(x));
     let whose = if *is_held_back { ", by the queue depth and not by the targets" } else { "" };
     let most = format!("{}{whose}", rate(maximum.value));
-    let between = doubled.and_then(|doubled| doubled.interval);
     match (verdict, carried, doubled) {
-        (Verdict::Queueing | Verdict::Capped, Some(_), Some(_))
-            if between.is_some_and(|(low, high)| high - low > WIDE * maximum.value) =>
-        {
-            let (low, high) = between.unwrap_or_default();
+        (_, Some(carried), _) if *is_held_back => format!(
+            "No saturation seen: {} are carried without a queue in the targets; full speed is {most}, and the targets may do more.",
+            rate(*carried)
+        ),
+        (Verdict::Queueing | Verdict::Capped, Some(_), Some(_)) if doubled_between.is_some() => {
+            let (low, high) = doubled_between.unwrap_or_default();
             let share = |x: f64| number((x / maximum.value * 100.0).round());
             format!(
                 "Full speed is {most}; from where on response times are twice the {} of an idle target was not measured: it lies between \
@@ -637,6 +636,7 @@ mod tests {
         let estimate = |value: f64| Estimate { value, interval: None };
         let rates = |doubled: Option<f64>| Rates {
             is_held_back: false,
+            doubled_between: None,
             maximum: estimate(8000.0),
             asked: Vec::new(),
             states: Vec::new(),

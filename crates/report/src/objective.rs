@@ -260,32 +260,38 @@ fn in_full(rate: f64) -> String {
 /// What fathom's own queue kept from being told, and how large one would do by Little's law: what is in flight is the rate times
 /// what each operation takes.
 fn too_small(held_back: &HeldBack, wanted: Option<f64>, kept: Option<f64>) -> String {
-    let HeldBack { slots, rate, done, each_s } = held_back;
-    let (slots, each) = (number(*slots), time(*each_s));
-    let full = format!(
-        "all {slots} operations that may be in flight were, and each took {each}, hardly longer than one alone: the target may carry more"
+    let HeldBack { slots, rate, done, each_s, is_done } = held_back;
+    let why = format!(
+        "nearly all {} operations that may be in flight were, and each took {}, hardly longer than one alone: the target may carry more",
+        number(*slots),
+        time(*each_s)
     );
+    let takes = wanted.map_or(0.0, |wanted| (wanted * each_s).ceil());
+    let remedy = if takes > *slots {
+        format!(
+            "{} are {} in flight at that time each: give a larger --max-depth",
+            in_full(*rate),
+            number(takes)
+        )
+    } else {
+        "give a larger --max-depth".to_owned()
+    };
     match (wanted, kept) {
-        (Some(wanted), _) => {
-            let takes = number((wanted * each_s).ceil());
-            format!(
-                "Cannot tell: of {}/s only {}/s are done, since {full}. {}/s take {takes} in flight at that time each: let a worker have                  more (--max-depth).",
-                Iops(wanted),
-                in_full(*done),
-                Iops(wanted)
-            )
-        }
+        (Some(wanted), _) if *is_done => format!(
+            "Cannot tell: at {}/s a limit was not kept, but arrivals waited for a slot of fathom's own queue: {why}; {remedy}.",
+            in_full(wanted)
+        ),
+        (Some(wanted), _) => format!(
+            "Cannot tell: of {}/s only {}/s are done: {why}; {remedy}.",
+            in_full(wanted),
+            in_full(*done)
+        ),
         (None, Some(kept)) => format!(
-            "Cannot tell how much more than {}/s is carried within the limits: at {}/s {full}; let a worker have more in flight              (--max-depth).",
+            "Cannot tell how much more than {}/s is carried within the limits: at {}/s {why}; {remedy}.",
             in_full(kept),
             in_full(*rate)
         ),
-        (None, None) => {
-            format!(
-                "Cannot tell: at {}/s {full}; let a worker have more in flight (--max-depth).",
-                in_full(*rate)
-            )
-        }
+        (None, None) => format!("Cannot tell: at {}/s {why}; {remedy}.", in_full(*rate)),
     }
 }
 
@@ -326,6 +332,32 @@ fn too_few(found: &Objective) -> String {
 mod tests {
     use super::*;
     use fathom_analysis::scaling::Estimate;
+
+    #[test]
+    fn what_the_queue_held_back_is_told_with_the_depth_that_it_takes() {
+        let held =
+            |is_done: bool| HeldBack { slots: 256.0, rate: 5000.0, done: 2547.0, each_s: 0.1, is_done };
+        let why = "nearly all 256 operations that may be in flight were, and each took 100 ms, hardly longer than one alone: the \
+                   target may carry more";
+        let remedy = "5000 are 500 in flight at that time each: give a larger --max-depth.";
+        assert_eq!(
+            too_small(&held(false), Some(5000.0), Some(5000.0)),
+            format!("Cannot tell: of 5000/s only 2547/s are done: {why}; {remedy}")
+        );
+        assert_eq!(
+            too_small(&held(true), Some(2500.0), Some(2500.0)),
+            format!(
+                "Cannot tell: at 2500/s a limit was not kept, but arrivals waited for a slot of fathom's own queue: {why}; give a \
+                 larger --max-depth."
+            )
+        );
+        assert_eq!(
+            too_small(&held(false), None, Some(2380.0)),
+            format!(
+                "Cannot tell how much more than 2380/s is carried within the limits: at 5000/s {why}; give a larger --max-depth."
+            )
+        );
+    }
 
     /// What says that it is overloaded is what is told, and with the digits that show it.
     #[test]

@@ -546,7 +546,7 @@ mod tests {
             (r#"{"io_uring":{"fixed_buffers":true,"registered_files":true}}"#, ring(yes, yes)),
             (r#"{"io_uring":{"fixed_buffers":true,"registered_files":false}}"#, ring(yes, no)),
             (r#"{"io_uring":{"fixed_buffers":false,"registered_files":true}}"#, ring(no, yes)),
-            (r#""libaio""#, EngineKind::Libaio(AioSettings::USUAL)),
+            (r#""libaio""#, EngineKind::Libaio(AioSettings { userspace_reap: false, ..AioSettings::USUAL })),
         ] {
             assert_eq!(read(text).map_err(|error| error.to_string()), Ok(expect), "{text}");
         }

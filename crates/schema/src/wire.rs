@@ -10,7 +10,8 @@ use serde_json::Value;
 pub(crate) fn engine_kind<'de, D: Deserializer<'de>>(from: D) -> Result<EngineKind, D::Error> {
     let value = Value::deserialize(from)?;
     if value == "libaio" {
-        return Ok(EngineKind::Libaio(AioSettings::USUAL));
+        // Which reaped by calls then.
+        return Ok(EngineKind::Libaio(AioSettings { userspace_reap: false, ..AioSettings::USUAL }));
     }
     EngineKind::deserialize(value).map_err(Error::custom)
 }

@@ -4,7 +4,7 @@
 use crate::App;
 use crate::fault::Fault;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use std::net::SocketAddr;
@@ -72,13 +72,16 @@ impl Allowed {
     pub(crate) fn refusal(
         &self,
         method: &Method,
+        target: &Uri,
         headers: &HeaderMap,
         is_api: bool,
     ) -> Option<(StatusCode, &'static str)> {
         let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
         let mut hosts = headers.get_all(header::HOST).iter();
         let host = hosts.next().and_then(|host| host.to_str().ok());
-        if hosts.next().is_some() || !host.is_some_and(|host| self.has(host)) {
+        // One in the target itself goes before the header (RFC 9112, 3.2.2).
+        let is_other = target.authority().is_some_and(|authority| !self.has(authority.as_str()));
+        if hosts.next().is_some() || is_other || !host.is_some_and(|host| self.has(host)) {
             // A name that an attacker controls may lead here (DNS rebinding).
             return Some((StatusCode::MISDIRECTED_REQUEST, "this host is not served here"));
         }
@@ -108,7 +111,7 @@ impl Allowed {
 /// Refuses what must not be answered, and adds the headers to what is.
 pub(crate) async fn check(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let is_api = request.uri().path().starts_with("/api/");
-    let mut response = match app.guard.refusal(request.method(), request.headers(), is_api) {
+    let mut response = match app.guard.refusal(request.method(), request.uri(), request.headers(), is_api) {
         Some((status, reason)) => {
             let help = if status == StatusCode::MISDIRECTED_REQUEST {
                 "ask for the address that the server printed, or start it with --allow-host and the name that you ask for"
@@ -131,6 +134,21 @@ pub(crate) async fn check(State(app): State<Arc<App>>, request: Request, next: N
 mod tests {
     use super::*;
 
+    /// A target that names no host.
+    fn here() -> Uri {
+        Uri::from_static("/")
+    }
+
+    #[test]
+    fn the_host_of_a_target_goes_before_that_of_the_header() {
+        let allowed = Allowed::new("127.0.0.1:8080".parse().expect("it is one"), "http", &[]);
+        let headers = HeaderMap::from_iter([(header::HOST, HeaderValue::from_static("localhost:8080"))]);
+        let is_served =
+            |target| allowed.refusal(&Method::GET, &Uri::from_static(target), &headers, true).is_none();
+        assert!(is_served("/api/v1/session") && is_served("http://127.0.0.1:8080/api/v1/session"));
+        assert!(!is_served("http://evil.example/api/v1/session"));
+    }
+
     #[test]
     fn only_what_is_meant_for_here_is_answered() {
         let allowed =
@@ -140,7 +158,7 @@ mod tests {
                 .iter()
                 .map(|&(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
                 .collect();
-            allowed.refusal(&method, &headers, is_api).map(|(status, _)| status.as_u16())
+            allowed.refusal(&method, &here(), &headers, is_api).map(|(status, _)| status.as_u16())
         };
         let host = ("host", "localhost:8080");
         for good in ["127.0.0.1:8080", "LOCALHOST:8080", "[::1]:8080", "bench.lan", "bench.lan:8080"] {
@@ -159,7 +177,11 @@ mod tests {
             ("evil.example:8080", false),
         ] {
             let headers = [(header::HOST, HeaderValue::from_static(host))].into_iter().collect();
-            assert_eq!(everywhere.refusal(&Method::GET, &headers, false).is_none(), is_served, "{host}");
+            assert_eq!(
+                everywhere.refusal(&Method::GET, &here(), &headers, false).is_none(),
+                is_served,
+                "{host}"
+            );
         }
         for (origin, is_served) in [
             ("http://192.0.2.7:8080", true),
@@ -171,7 +193,12 @@ mod tests {
                 (header::HOST, HeaderValue::from_static("192.0.2.7:8080")),
                 (header::ORIGIN, HeaderValue::from_static(origin)),
             ];
-            let refusal = everywhere.refusal(&Method::POST, &headers.into_iter().collect(), true);
+            let refusal = everywhere.refusal(
+                &Method::POST,
+                &Uri::from_static("/"),
+                &headers.into_iter().collect(),
+                true,
+            );
             assert_eq!(refusal.is_none(), is_served, "{origin}");
         }
         // Ports that the scheme has anyway are left out, of hosts and origins.
@@ -196,7 +223,7 @@ mod tests {
                 (header::HOST, HeaderValue::from_static(host)),
                 (header::ORIGIN, HeaderValue::from_static(from)),
             ];
-            let refusal = allowed.refusal(&Method::POST, &headers.into_iter().collect(), true);
+            let refusal = allowed.refusal(&Method::POST, &here(), &headers.into_iter().collect(), true);
             assert_eq!(refusal.map(|(code, _)| code.as_u16()), status, "{listens} {scheme} {host} {from}");
         }
         assert_eq!(

@@ -98,6 +98,8 @@ impl Hub {
     /// All events after `number` that are here.
     pub(crate) fn since(&self, number: u64) -> Since {
         let log = self.log();
+        // Whoever has more than there is has what is none of this run's: it begins anew.
+        let number = if number > log.last { 0 } else { number };
         let after = |told: &&Told| told.number > number;
         // Numbers grow in both, so that what is new is at their ends.
         let new = |many: usize, at: &dyn Fn(usize) -> u64| {

@@ -5,16 +5,20 @@ use crate::ServeError;
 use axum::Router;
 use axum::http::StatusCode;
 use axum::routing::MethodRouter;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Semaphore;
+use tokio::task::AbortHandle;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
@@ -23,6 +27,32 @@ use tower_http::timeout::{RequestBodyTimeoutLayer, TimeoutLayer};
 
 /// Connections at once: a browser opens six, and far fewer than forty people watch one run.
 const CONNECTIONS_MAX: usize = 256;
+
+/// Connections on which nothing was asked for yet, the oldest first. Whoever opens many and says nothing keeps nobody out: where
+/// there is no place left, the one that has waited longest gives up its own.
+#[derive(Debug, Default)]
+struct Silent {
+    next: AtomicU64,
+    since: Mutex<BTreeMap<u64, AbortHandle>>,
+}
+
+impl Silent {
+    fn since(&self) -> MutexGuard<'_, BTreeMap<u64, AbortHandle>> {
+        self.since.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The connection has asked for something, or is over.
+    fn forget(&self, connection: u64) {
+        self.since().remove(&connection);
+    }
+
+    /// Ends the oldest; whether there was one.
+    fn end_oldest(&self) -> bool {
+        let oldest = self.since().pop_first();
+        oldest.as_ref().inspect(|(_, task)| task.abort()).is_some()
+    }
+}
+
 /// How long others may keep the server waiting.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Times {
@@ -87,6 +117,7 @@ impl Listener {
         let mut terminate = signal(SignalKind::terminate())?;
         let mut hang_up = signal(SignalKind::hangup())?;
         let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        let silent = Arc::new(Silent::default());
         loop {
             let accepted = tokio::select! {
                 accepted = self.tcp.accept() => accepted,
@@ -96,13 +127,23 @@ impl Listener {
             };
             // One connection that could not be accepted is no reason to end.
             let Ok((stream, _)) = accepted else { continue };
-            let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
+            if places.available_permits() == 0 && !silent.end_oldest() {
+                continue;
+            }
+            let Ok(place) = Arc::clone(&places).acquire_owned().await else { continue };
             let (router, tls) = (router.clone(), self.tls.clone());
-            tokio::spawn(async move {
+            let id = silent.next.fetch_add(1, Ordering::Relaxed);
+            let quiet = Arc::clone(&silent);
+            // It is known as silent before it can ask.
+            let mut since = silent.since();
+            let task = tokio::spawn(async move {
+                let asked = Arc::clone(&quiet);
                 // Whoever goes away in the middle of something needs no words about it.
-                let _ = connection(stream, tls, router, times.header).await;
+                let _ = connection(stream, tls, router, times.header, move || asked.forget(id)).await;
+                quiet.forget(id);
                 drop(place);
             });
+            since.insert(id, task.abort_handle());
         }
     }
 }
@@ -112,14 +153,15 @@ async fn connection(
     tls: Option<TlsAcceptor>,
     router: Router,
     header: Duration,
+    asked: impl Fn() + Send + 'static,
 ) -> Result<(), ()> {
     // Events are small and should not wait for more.
     let _ = stream.set_nodelay(true);
     match tls {
-        None => answer(stream, router, header).await,
+        None => answer(stream, router, header, asked).await,
         Some(tls) => {
             let agreed = tokio::time::timeout(header, tls.accept(stream)).await;
-            answer(agreed.map_err(drop)?.map_err(drop)?, router, header).await
+            answer(agreed.map_err(drop)?.map_err(drop)?, router, header, asked).await
         }
     }
 }
@@ -128,12 +170,18 @@ async fn answer(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     router: Router,
     header: Duration,
+    asked: impl Fn() + Send + 'static,
 ) -> Result<(), ()> {
+    let router = TowerToHyperService::new(router);
+    let service = service_fn(move |request| {
+        asked();
+        router.call(request)
+    });
     hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(header)
         .max_buf_size(HEADER_BYTES_MAX)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
+        .serve_connection(TokioIo::new(stream), service)
         .await
         .map_err(drop)
 }
@@ -181,6 +229,47 @@ mod tests {
             .read_to_string(&mut got)
             .unwrap_or_else(|error| panic!("{sent:?} is waited for: {error}; {got}"));
         assert!(if expect.is_empty() { got.is_empty() } else { got.contains(expect) }, "{sent:?}: {got}");
+        runtime.shutdown_background();
+    }
+
+    #[test]
+    fn who_says_nothing_keeps_nobody_out() {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime = runtime.expect("threads can be made");
+        let here = "127.0.0.1:0".parse().expect("it is an address");
+        let listener = runtime.block_on(Listener::bind(here, None)).expect("there is a free port");
+        let address = listener.address();
+        let patience = Duration::from_secs(3600);
+        let times = Times { header: patience, piece: patience, answer: patience };
+        let echo = bounded(post(|body: String| async { body }), times, false);
+        runtime.spawn(listener.serve(Router::new().route("/", echo), times));
+        let open = |sent: &str| {
+            let mut stream = std::net::TcpStream::connect(address).expect("the server listens");
+            stream.set_read_timeout(Some(Duration::from_secs(60))).expect("it is a time");
+            stream.write_all(sent.as_bytes()).expect("there is room for it");
+            stream
+        };
+        let ask = "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhello";
+        let answered = |stream: &mut std::net::TcpStream| {
+            let mut got = [0; 15];
+            stream.read_exact(&mut got).is_ok_and(|()| got == *b"HTTP/1.1 200 OK")
+        };
+        let mut first = open(ask);
+        assert!(answered(&mut first));
+        let mut silent: Vec<_> = (0..CONNECTIONS_MAX + 20).map(|_| open("POST / HT")).collect();
+        assert!(answered(&mut open(ask)), "there is a place for who asks");
+        // The oldest of the silent have gone, and not the one that had asked.
+        let mut rest = Vec::new();
+        assert!(matches!(silent[0].read_to_end(&mut rest), Ok(0) | Err(_)), "{rest:?}");
+        first.write_all(ask.as_bytes()).expect("it is open");
+        // What is left of the first answer comes before the next.
+        let mut both = String::new();
+        while both.matches("hello").count() < 2 {
+            let mut some = [0; 256];
+            let count = first.read(&mut some).expect("it is open");
+            assert_ne!(count, 0, "it has ended after {both}");
+            both.push_str(&String::from_utf8_lossy(&some[..count]));
+        }
         runtime.shutdown_background();
     }
 

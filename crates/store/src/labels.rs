@@ -51,6 +51,8 @@ pub(crate) fn read(db: &Connection, path: &Path) -> Result<Labels, StoreError> {
         match row.map_err(sqlite)? {
             (_, value) if !is_label(&value) => {}
             (kind, value) if kind == "title" => labels.title = Some(value),
+            // Lists of tags are separated by them.
+            (_, value) if value.contains(',') => {}
             // One that was given twice is one.
             (_, value) if labels.tags.contains(&value) => {}
             (_, value) => labels.tags.push(value),

@@ -53,6 +53,8 @@ pub struct Rates {
     pub carried: Option<f64>,
     /// Rate at which the mean response time is twice that of an idle target.
     pub doubled: Option<Estimate>,
+    /// The two rates between which that lies, where nothing between them was measured.
+    pub doubled_between: Option<(f64, f64)>,
     /// Mean response time of an idle target, seconds.
     pub alone_s: Estimate,
 }
@@ -126,24 +128,12 @@ pub(super) fn curve(
         (n.map(|n| widened(n, bounds, |at| at.0)), x.map(|x| widened(x, bounds, |at| at.1)))
     };
     let (knee, doubled) = crossed(&|found| found.doubled);
-    let is_kept_waiting = |row: &Row| {
-        let limit = found.alone_s.map(|alone_s| 2.0 * alone_s);
-        row.done >= OFFERED_SHARE * row.asked
-            && row.done < NEARLY * most.mean
-            && limit.is_some_and(|limit| row.mean_s > limit)
-    };
     // With as many in flight as fathom keeps none waits for another: full speed is no figure of the target's.
     let is_held_back = found.alone_s.is_some_and(|alone_s| is_calm(slots, most.mean, alone_s));
     let held_back = is_held_back.then(|| held_back(slots));
-    let verdict = if is_held_back {
-        Verdict::Linear
-    } else if means.iter().any(is_kept_waiting) {
-        Verdict::Queueing
-    } else if doubled.is_some() || states.contains(&State::Overloaded) {
-        Verdict::Capped
-    } else {
-        Verdict::Linear
-    };
+    let is_crossed = doubled.is_some() || states.contains(&State::Overloaded);
+    let verdict =
+        if is_held_back { Verdict::Linear } else { verdict(&means, most.mean, found.alone_s, is_crossed) };
     let answers = Answers {
         fits: Vec::new(),
         chosen: None,
@@ -172,7 +162,7 @@ pub(super) fn curve(
                 limit(goal, &latencies_s, n, x)
             })
             .collect(),
-        remarks: held_back.into_iter().chain(unmeasured(&found, limits)).collect(),
+        remarks: held_back.map_or_else(|| unmeasured(&found, limits), |told| vec![told]),
     };
     let carried = carried(&groups, &offered, &states);
     let alone_s = estimate(&|found| found.alone_s)
@@ -184,6 +174,11 @@ pub(super) fn curve(
         states,
         carried,
         doubled: doubled.filter(|_| !is_held_back),
+        doubled_between: found
+            .doubled
+            .and_then(|at| at.unmeasured)
+            .filter(|_| !is_held_back)
+            .map(|[low, high]| (low.1, high.1)),
         alone_s,
     };
     let steps: Vec<LoadPoint> = offered.into_iter().map(|(_, point)| point).collect();
@@ -193,6 +188,21 @@ pub(super) fn curve(
     let points =
         steps.iter().zip(&rates.asked).map(|(step, &asked)| Point { n: held(asked), x: step.rate }).collect();
     Some(Curve { answers, points, steps, rates: Some(rates) })
+}
+
+/// What limits rates of which `most` are done, where an operation takes `alone_s` by itself. `is_crossed`: whether any takes twice that,
+/// or was too much.
+fn verdict(means: &[Row], most: f64, alone_s: Option<f64>, is_crossed: bool) -> Verdict {
+    let is_kept_waiting = |row: &Row| {
+        row.done >= OFFERED_SHARE * row.asked
+            && row.done < NEARLY * most
+            && alone_s.is_some_and(|alone_s| row.mean_s > 2.0 * alone_s)
+    };
+    match (means.iter().any(is_kept_waiting), is_crossed) {
+        (true, _) => Verdict::Queueing,
+        (false, true) => Verdict::Capped,
+        (false, false) => Verdict::Linear,
+    }
 }
 
 /// An estimate whose interval reaches from the one end to the other of what was not measured, where there is such.
@@ -218,8 +228,8 @@ fn carried(groups: &[&[Row]], offered: &[(f64, LoadPoint)], states: &[State]) ->
 /// What to say where the targets may do more than at full speed with so many in flight.
 fn held_back(slots: f64) -> String {
     format!(
-        "full speed is that of {slots} operations in flight, none of which waits for another: the targets may do more, and what rates \
-         above it show is fathom's own queue; let a worker have more in flight (--max-depth)"
+        "full speed is that of {slots} operations in flight, which hardly wait for one another: the targets may do more, and what rates \
+         near it show is fathom's own queue; let a worker have more in flight (--max-depth)"
     )
 }
 

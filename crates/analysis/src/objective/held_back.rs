@@ -1,9 +1,9 @@
 //! Whether it was fathom's own queue that kept a rate from being carried, and not the target: all slots were in use, and what
 //! was in flight took no longer than an operation alone does.
 
-use super::{State, Trial};
-use crate::load::{LoadPoint, slots};
-use fathom_schema::{LatencyGoal, Step};
+use super::{State, Trial, state};
+use crate::load::{LoadPoint, rate, slots};
+use fathom_schema::{LatencyGoal, Record, Step, StepRecord};
 
 /// Share of its slots from which on a step's queue is full.
 const FULL_SHARE: f64 = 0.8;
@@ -22,6 +22,8 @@ pub struct HeldBack {
     pub done: f64,
     /// What each operation took, from its submission on, seconds.
     pub each_s: f64,
+    /// Whether the rate was done, and only a limit was not kept.
+    pub is_done: bool,
 }
 
 /// Whether so many in flight bring a rate at which none waits for another, where one takes `alone_s` by itself.
@@ -33,7 +35,8 @@ pub(crate) fn is_calm(in_flight: f64, rate: f64, alone_s: f64) -> bool {
 pub(super) fn held_back(step: &Step, point: &LoadPoint, rate: f64, alone: &LoadPoint) -> Option<HeldBack> {
     let slots = slots(step);
     let is_full = point.backlog_max > 0 && point.held >= FULL_SHARE * slots;
-    let held = HeldBack { slots, rate, done: point.rate, each_s: point.held / point.rate };
+    let is_done = state(point, rate, &[]) != State::Overloaded;
+    let held = HeldBack { slots, rate, done: point.rate, each_s: point.held / point.rate, is_done };
     (is_full && is_calm(point.held, point.rate, alone.mean_s)).then_some(held)
 }
 
@@ -47,17 +50,27 @@ pub(super) fn own(
     // A limit that an operation alone breaks is broken by the target.
     let may_wait = || alone.is_some_and(|alone| !goals.iter().any(|goal| alone.exceeds(goal)));
     match found {
-        State::Overloaded if held_back.is_some() => State::DepthLimited,
-        State::NotMet if held_back.is_some() && may_wait() => State::DepthLimited,
+        State::Overloaded | State::NotMet if held_back.is_some() && may_wait() => State::DepthLimited,
         _ => found,
     }
 }
 
-/// Of trials at one rate or of all that were missed: what held them back, where it was that alone.
-pub(super) fn of_all<'a>(trials: impl Iterator<Item = &'a Trial> + Clone) -> Option<HeldBack> {
-    let is_limited = |trial: &Trial| trial.state == State::DepthLimited;
-    if !trials.clone().all(is_limited) {
+/// Of those among trials that were missed: what held them back, where it was that alone.
+pub(super) fn of_all<'a>(trials: impl Iterator<Item = &'a Trial>) -> Option<HeldBack> {
+    let missed: Vec<&Trial> = trials.filter(|trial| !trial.state.is_kept()).collect();
+    if !missed.iter().all(|trial| trial.state == State::DepthLimited) {
         return None;
     }
-    trials.filter_map(|trial| trial.held_back).min_by(|a, b| a.rate.total_cmp(&b.rate))
+    missed.into_iter().filter_map(|trial| trial.held_back).min_by(|a, b| a.rate.total_cmp(&b.rate))
+}
+
+/// What full speed was held to, where no rate that a search tried was missed: a search tries none beyond it.
+pub(super) fn at_full_speed(record: &Record, alone: &LoadPoint) -> Option<HeldBack> {
+    let is_full = |step: &&StepRecord| rate(&step.started.step).is_none() && slots(&step.started.step) > 1.0;
+    let step = record.steps.iter().find(is_full)?;
+    let point = LoadPoint::of(&step.started.step, &step.finished.as_ref()?.streams)?;
+    let slots = slots(&step.started.step);
+    let is_held = point.held >= FULL_SHARE * slots && is_calm(point.held, point.rate, alone.mean_s);
+    let each_s = point.held / point.rate;
+    is_held.then_some(HeldBack { slots, rate: point.rate, done: point.rate, each_s, is_done: false })
 }

@@ -22,11 +22,20 @@ pub(super) fn document(found: &Curve, limits: &[LatencyGoal]) -> Value {
         }
     }
     if let Some(rates) = rates {
-        let Rates { is_held_back, maximum, asked: _, states: _, carried, doubled, alone_s } = rates;
+        let Rates {
+            is_held_back,
+            maximum,
+            asked: _,
+            states: _,
+            carried,
+            doubled,
+            doubled_between: _,
+            alone_s,
+        } = rates;
         document["sentence"] = json!(curve::sentence_of(found));
         document["maximum"] = json!(maximum.value);
         document["maximum_interval"] = json!(interval(maximum.interval));
-        document["held_back"] = json!(is_held_back);
+        document["is_held_back"] = json!(is_held_back);
         document["carried"] = json!(carried);
         document["doubled"] = json!(doubled.map(|at| at.value));
         document["doubled_interval"] = json!(doubled.and_then(|at| interval(at.interval)));

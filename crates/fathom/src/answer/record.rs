@@ -151,7 +151,7 @@ fn objective_document(found: &Objective, wanted: Option<f64>) -> Value {
             "lowest_s": there.value,
             "lowest_interval_s": there.interval.map(|(low, high)| [low, high]),
         })),
-        "held_back": held_back.map(|HeldBack { slots, rate, done, each_s }| json!({
+        "held_back": held_back.map(|HeldBack { slots, rate, done, each_s, is_done: _ }| json!({
             "slots": slots,
             "rate": rate,
             "done": done,

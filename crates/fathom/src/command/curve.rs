@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::load::{self, Loaded};
 use crate::{diagnose, terminal};
 use clap::Args;
-use fathom_planner::search::{CurveSearch, RateOf, RateSearch, Search};
+use fathom_planner::search::{CurveSearch, RateOf, RateSearch, Search, paced};
 use fathom_schema::{LatencyGoal, LoadAxis, Question};
 
 /// Seed of the order of loads: the same question, the same order.
@@ -74,12 +74,8 @@ pub(crate) fn run(args: &CurveArgs) -> Exit {
 /// The search that the question asks for, or what is wrong with it.
 fn search(question: &CurveQuestion, loaded: &Loaded) -> Result<Search, String> {
     let CurveQuestion { latency, over, at, max_depth, replicates } = question;
-    let paced = loaded.job.streams.iter().find(|stream| stream.options.rate.span().is_some());
-    if let (LoadAxis::Depth, Some(stream)) = (over, paced) {
-        return Err(format!(
-            "stream.{}.rate: a curve over depths goes at full speed; leave the rate out, or give --over rate",
-            stream.name
-        ));
+    if let (LoadAxis::Depth, Some((message, _))) = (over, paced(&loaded.job)) {
+        return Err(message);
     }
     match over {
         LoadAxis::Depth if at.is_empty() => {

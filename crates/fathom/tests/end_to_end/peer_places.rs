@@ -433,13 +433,25 @@ fn loops_of_files_that_are_smaller_than_the_size_end_with_them() {
     checked(test, &lines, &[], false);
 }
 
+/// With `allrandrepeat` the numbers are those of every run, whatever the seed says.
+#[test]
+fn mixes_that_repeat_all_numbers_draw_those_of_the_peer() {
+    let test = "mixes_that_repeat_all_numbers_draw_those_of_the_peer";
+    let lines = [
+        "--rw=randrw --bs=4k --size=1m --allrandrepeat=1",
+        "--rw=randrw --bs=4k --size=1m --allrandrepeat=1 --randseed=77 --numjobs=2",
+        "--rw=randrw --bs=4k --size=1m --allrandrepeat=0",
+    ];
+    checked(test, &lines, &[], false);
+}
+
 /// What a set of files has made is read by its name.
 #[test]
 fn files_of_a_set_are_found_under_their_names_by_later_jobs() {
     let test = "files_of_a_set_are_found_under_their_names_by_later_jobs";
     let lines = [
         "--rw=write --size=256k --nrfiles=2 --name=k --rw=read --size=128k --filename=a.0.0 --stonewall",
-        "--rw=write --size=256k --nrfiles=2 --directory=. --name=k --rw=read --size=128k --filename=a.0.1 --stonewall",
+        "--rw=write --size=256k --nrfiles=2 --name=k --rw=write --size=128k --filename=a.0.0:a.0.1 --stonewall",
     ];
     checked(test, &lines, &[], false);
 }

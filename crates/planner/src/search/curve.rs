@@ -6,6 +6,7 @@ use super::{Settings, depth};
 use fathom_analysis::load::LoadPoint;
 use fathom_analysis::scaling::{self, LOADS_MIN, Point, Weighting};
 use fathom_analysis::statistics::Sample;
+use fathom_model::{Job, Rate, Span};
 use fathom_schema::LatencyGoal;
 use std::collections::VecDeque;
 
@@ -18,6 +19,16 @@ const REFINED_MAX: usize = 5;
 
 /// Half of the 95 % interval of a depth's throughput, as a share of it, that is narrow enough.
 const HALF_WIDTH_MAX: f64 = 0.02;
+
+/// Why a job has no curve over depths, with the place: it offers a rate, which every depth would be measured at.
+pub fn paced(job: &Job) -> Option<(String, Span)> {
+    let stream = job.streams.iter().find(|stream| *stream.options.rate.get() != Rate::Max)?;
+    let message = format!(
+        "stream.{}.rate: a curve over depths goes at full speed; leave the rate out, or go over rates (--over rate)",
+        stream.name
+    );
+    Some((message, stream.options.rate.span().unwrap_or(stream.span)))
+}
 
 /// Chooses depths.
 #[derive(Debug, Clone)]

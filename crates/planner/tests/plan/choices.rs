@@ -162,8 +162,8 @@ fn engines_that_are_asked_for_are_had_with_their_settings() {
             IoMode::Buffered,
         ),
         (
-            "engine = \"libaio\"\nuserspace_reap = true\nnowait = true",
-            EngineKind::Libaio(AioSettings { userspace_reap: true, nowait: true, ..AioSettings::USUAL }),
+            "engine = \"libaio\"\nuserspace_reap = false\nnowait = true",
+            EngineKind::Libaio(AioSettings { userspace_reap: false, nowait: true, ..AioSettings::USUAL }),
             IoMode::Direct,
         ),
         (

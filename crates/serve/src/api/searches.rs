@@ -5,7 +5,7 @@ use crate::running::file_of;
 use crate::{App, Unfinished};
 use fathom_model::{Amount, Diagnostics, Job, Named, TargetOptions};
 use fathom_planner::PlanNote;
-use fathom_planner::search::{CurveSearch, ObjectiveSearch, RateSearch, Search, SteadySearch};
+use fathom_planner::search::{CurveSearch, ObjectiveSearch, RateSearch, Search, SteadySearch, paced};
 use fathom_schema::{
     DeviceClass, Facts, LatencyGoal, LoadAxis, NoteKind, Question, Severity, SteadyQuestion, SteadyTest,
 };
@@ -129,6 +129,10 @@ pub(super) fn asked(
                     return None;
                 }
             };
+            if let (LoadAxis::Depth, Some((message, place))) = (over, paced(job)) {
+                faults.error("search.paced", Some(place), message, "leave the rate out");
+                return None;
+            }
             let search = match over {
                 LoadAxis::Depth => {
                     Search::Curve(CurveSearch::new(*max_depth, *replicates, SEED).beyond(&limits))

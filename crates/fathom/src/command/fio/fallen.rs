@@ -217,7 +217,9 @@ fn fate(job: &Job, stream: &Named<StreamOptions>, facts: &Facts, consent: &Conse
     };
     let has_parents = || {
         let paths = fathom_planner::paths(&alone);
-        paths.iter().filter_map(|path| path.parent()).all(Path::is_dir)
+        // A bare name lies in the current folder.
+        let parents = paths.iter().filter_map(|path| path.parent());
+        parents.filter(|parent| !parent.as_os_str().is_empty()).all(Path::is_dir)
     };
     let is_anywhere = |code: &str| errors(&fathom_planner::check(&alone)).any(|fault| fault.code == code);
     let error_of = |(code, _): &(&str, String)| {
