@@ -20,6 +20,19 @@ test("a rate as people type it", () => {
   }
 });
 
+test("a rate is typed as it is shown, whatever the reader's language", () => {
+  for (const [language, texts] of [
+    ["en-GB", { "1.5k": 1500, "1,500": 1500, "1,234,567.5": 1_234_567.5, "1,5": undefined, "1,50,0": undefined }],
+    ["de-DE", { "1,5k": 1500, "1.500": 1500, "1.234.567,5": 1_234_567.5, "1.5k": 1500, "1,5,0": undefined }],
+    ["fr-FR", { "1,5k/s": 1500, "1 500": 1500, "1\u202f500": 1500, "1.5": 1.5, "15 00": undefined }],
+  ] as const) {
+    setLocale(language);
+    for (const [text, rate] of Object.entries(texts)) expect(parseRate(text), `${language} ${text}`).toBe(rate);
+    for (const shown of [rate(2187), rate(1500), rate(2_500_000), count(12_345)])
+      expect(parseRate(shown), `${language} ${shown}`).toBeGreaterThan(1000);
+  }
+});
+
 test("a size or time is told in the largest unit that it reaches", () => {
   setLocale("en-GB");
   expect([2 ** 10 - 1, 2 ** 10, 2 ** 30, 2 ** 34, 1.5 * 2 ** 20].map((size) => bytes(size))).toEqual([

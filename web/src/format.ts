@@ -136,11 +136,34 @@ export function visible(name: string): string {
   return name.replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, (sign) => `\\u{${(sign.codePointAt(0) ?? 0).toString(16)}}`);
 }
 
+/** What stands before decimals and between thousands where people write numbers like the reader. */
+function separators(): { decimal: string; group: string } {
+  const parts = new Intl.NumberFormat(locale).formatToParts(1_234_567.5);
+  const of = (type: string) => parts.find((part) => part.type === type)?.value ?? "";
+  return { decimal: of("decimal"), group: of("group") };
+}
+
+/**
+ * A number as people type it, undefined for what is none: as it is written here, with or without groups of thousands, or else
+ * with a point before its decimals, as in a job.
+ */
+function parseNumber(text: string): number | undefined {
+  const { decimal, group } = separators();
+  const [whole = "", decimals, ...more] = text.split(decimal);
+  // Blanks between thousands are of several kinds, of which a keyboard has one.
+  const groups = whole.split(group.trim() === "" ? /\s/ : group);
+  const areGroups = groups.every((part, at) => (at === 0 ? /^\d{1,3}$/ : /^\d{3}$/).test(part));
+  const isOne = areGroups || /^\d+$/.test(whole);
+  if (isOne && more.length === 0 && (decimals === undefined || /^\d+$/.test(decimals)))
+    return Number(`${areGroups ? groups.join("") : whole}.${decimals ?? 0}`);
+  return /^\d+\.\d+$/.test(text) ? Number(text) : undefined;
+}
+
 /** A rate as people type it, per second: null for an empty text, undefined for one that is none. */
 export function parseRate(text: string): number | null | undefined {
   const trimmed = text.trim();
   if (trimmed === "") return null;
-  const parts = /^(\d+(?:\.\d+)?)\s*([kM]?)(?:\/s)?$/.exec(trimmed);
-  const rate = Number(parts?.[1] ?? 0) * (parts?.[2] === "k" ? 1e3 : parts?.[2] === "M" ? 1e6 : 1);
+  const parts = /^(.*?)\s*([kM]?)(?:\/s)?$/.exec(trimmed);
+  const rate = (parseNumber(parts?.[1] ?? "") ?? 0) * (parts?.[2] === "k" ? 1e3 : parts?.[2] === "M" ? 1e6 : 1);
   return rate > 0 ? rate : undefined;
 }

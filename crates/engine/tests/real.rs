@@ -429,7 +429,7 @@ fn the_engine_in_use_is_told() {
         let outcome = run(step(vec![file(&path, LayoutRule::Written, MIB)], stream));
         let expect: &[&str] = match engine.0 {
             EngineKind::Psync => &["psync"],
-            EngineKind::Libaio(AioSettings::USUAL) => &["libaio"],
+            EngineKind::Libaio(AioSettings::USUAL) => &["libaio (reaped in user space)"],
             // The limit on locked memory may not allow registered buffers.
             _ => &["io_uring (registered buffers and files)", "io_uring (registered files)"],
         };

@@ -19,9 +19,13 @@ pub(crate) fn sentence(all: &[Kept]) -> String {
     }
     let needs = all.iter().filter(|one| one.verdict == Verdict::TooFew).filter_map(|one| one.needs).max();
     let needs = needs.map(|needs| needs.to_string()).unwrap_or_default();
-    let these = if all.len() == 1 { "it".to_owned() } else { format!("{few} of {}", all.len()) };
+    let these = match (all.len(), few) {
+        (1, _) => "the threshold is".to_owned(),
+        (count, 1) => format!("1 of {count} thresholds is"),
+        (count, few) => format!("{few} of {count} thresholds are"),
+    };
     format!(
-        "{said}Cannot tell whether {these} is kept: too few operations came for the percentile, which takes {needs} in a step."
+        "{said}Cannot tell whether {these} kept: too few operations came for the percentile, which takes {needs} in a step."
     )
 }
 
@@ -30,7 +34,8 @@ fn broken_or_kept(count: usize, broken: usize, few: usize) -> String {
     if few > 0 {
         return match broken {
             0 => String::new(),
-            broken => format!("{broken} of {count} thresholds breached. "),
+            1 => format!("1 of {count} thresholds is breached. "),
+            broken => format!("{broken} of {count} thresholds are breached. "),
         };
     }
     match (count, broken) {

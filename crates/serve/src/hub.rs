@@ -220,6 +220,8 @@ mod tests {
         assert_eq!(numbers(0), [1, 2, 3, 4]);
         assert_eq!(numbers(2), [3, 4]);
         assert_eq!(numbers(4), [0_u64; 0]);
+        // What is none of this run's.
+        assert_eq!(numbers(999_999), [1, 2, 3, 4]);
         assert!(!hub.since(2).has_gap && !hub.since(2).is_over);
         for _ in 0..INTERVALS_MAX {
             hub.add("interval", String::new());

@@ -118,6 +118,9 @@ mod tests {
                 .expect("it can be written");
             assert_eq!(labels(&path).expect("it can be read"), Labels::default());
         }
+        let lists = ["a,b".to_owned(), "c".to_owned()].to_vec();
+        set_labels(&path, &Labels { title: None, tags: lists }).expect("it can be written");
+        assert_eq!(labels(&path).expect("it can be read").tags, ["c"], "what separates tags is in none");
         let twice = ["b", "a", "b", "c", "a"].map(str::to_owned).to_vec();
         set_labels(&path, &Labels { title: None, tags: twice }).expect("it can be written");
         let rows = |path: &Path| -> i64 {

@@ -257,3 +257,31 @@ fn counts(tally: &StreamTally) -> Vec<u64> {
     }
     counts
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{StreamShape, record};
+    use fathom_units::Nanos;
+
+    /// A percentile is of all operations: neither a last part of a second nor what is left of blocks is without a place.
+    #[test]
+    fn every_operation_is_in_a_block() {
+        for (seconds, last_ns) in [(7, 1_000_000_000), (7, 300_000_000), (150, 10_000_000), (1, 100_000_000)]
+        {
+            let rates = vec![(OperationKind::Read, 100)];
+            let mut made = record(&[StreamShape { rates, seconds, ..StreamShape::default() }]);
+            let step = &mut made.steps[0];
+            let last = step.intervals.last_mut().expect("there is one");
+            last.end = last.start.after(Nanos(last_ns));
+            let all: u64 = step.intervals.iter().map(|interval| operations(&interval.tally)).sum();
+            let intervals = by_interval(step);
+            let is_short = last_ns < 500_000_000;
+            assert_eq!(intervals.len() as u64, seconds - u64::from(is_short));
+            let iops: Vec<f64> = intervals.iter().map(|(sums, _)| sums.iops()).collect();
+            let counted: u64 = blocks(&iops, &intervals).iter().flatten().sum();
+            // The only one is too short to be held against another.
+            assert_eq!(counted, if intervals.is_empty() { 0 } else { all }, "{seconds} s");
+        }
+    }
+}

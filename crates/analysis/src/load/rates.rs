@@ -41,7 +41,7 @@ const SETTLED: f64 = 1e-6;
 /// What belongs to a curve over rates alone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rates {
-    /// Whether full speed is that of fathom's own queue: none of what it keeps in flight waits for another.
+    /// Whether full speed is that of fathom's own queue: what it keeps in flight hardly waits for one another.
     pub is_held_back: bool,
     /// Operations per second at full speed.
     pub maximum: Estimate,
@@ -128,7 +128,7 @@ pub(super) fn curve(
         (n.map(|n| widened(n, bounds, |at| at.0)), x.map(|x| widened(x, bounds, |at| at.1)))
     };
     let (knee, doubled) = crossed(&|found| found.doubled);
-    // With as many in flight as fathom keeps none waits for another: full speed is no figure of the target's.
+    // With as many in flight as fathom keeps they hardly wait for one another: full speed is no figure of the target's.
     let is_held_back = found.alone_s.is_some_and(|alone_s| is_calm(slots, most.mean, alone_s));
     let held_back = is_held_back.then(|| held_back(slots));
     let is_crossed = doubled.is_some() || states.contains(&State::Overloaded);

@@ -66,11 +66,62 @@ pub(super) fn of_all<'a>(trials: impl Iterator<Item = &'a Trial>) -> Option<Held
 
 /// What full speed was held to, where no rate that a search tried was missed: a search tries none beyond it.
 pub(super) fn at_full_speed(record: &Record, alone: &LoadPoint) -> Option<HeldBack> {
-    let is_full = |step: &&StepRecord| rate(&step.started.step).is_none() && slots(&step.started.step) > 1.0;
-    let step = record.steps.iter().find(is_full)?;
+    let of = |step: &StepRecord| slots(&step.started.step);
+    let paceless = || record.steps.iter().filter(|step| rate(&step.started.step).is_none());
+    let step = paceless().max_by(|a, b| of(a).total_cmp(&of(b)))?;
+    // The first has one operation of each worker at a time.
+    if paceless().next().is_some_and(|first| of(first) >= of(step)) {
+        return None;
+    }
     let point = LoadPoint::of(&step.started.step, &step.finished.as_ref()?.streams)?;
-    let slots = slots(&step.started.step);
+    let slots = of(step);
     let is_held = point.held >= FULL_SHARE * slots && is_calm(point.held, point.rate, alone.mean_s);
     let each_s = point.held / point.rate;
     is_held.then_some(HeldBack { slots, rate: point.rate, done: point.rate, each_s, is_done: false })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{StreamShape, push, record};
+    use fathom_schema::{Arrival, Backlog, OperationKind, Pacing};
+
+    /// A step of ten seconds with so many slots, of which so many are held.
+    fn shape(queue_depth: u32, rate: u64, asked: Option<f64>) -> StreamShape {
+        let (course, backlog) = (Vec::new(), Backlog::Keep);
+        let pacing = asked.map(|rate| Pacing::Open { rate, arrival: Arrival::Poisson, course, backlog });
+        StreamShape {
+            queue_depth,
+            rates: vec![(OperationKind::Read, rate)],
+            pacing: pacing.unwrap_or(StreamShape::default().pacing),
+            ..StreamShape::default()
+        }
+    }
+
+    #[test]
+    fn full_speed_is_that_of_the_queue_where_it_has_more_slots_than_one_operation_a_worker() {
+        let of = |shapes: &[(u32, u64, f64)]| {
+            let mut all = record(&[shape(shapes[0].0, shapes[0].1, None)]);
+            for ((depth, rate, _), index) in shapes.iter().zip(0..).skip(1) {
+                push(&mut all, &[shape(*depth, *rate, None)], index);
+            }
+            for (step, (_, _, held)) in all.steps.iter_mut().zip(shapes) {
+                let streams = &mut step.finished.as_mut().expect("it has an end").streams;
+                let worker = &mut streams[0].workers[0];
+                worker.tally.in_flight_ns = held * worker.end.since(worker.start).0 as f64;
+                worker.tally.kinds[0].service = crate::sample::latency(1e6, 1000);
+                worker.tally.kinds[0].response = None;
+            }
+            let first = &all.steps[0];
+            let streams = &first.finished.as_ref().expect("it has an end").streams;
+            let alone = LoadPoint::of(&first.started.step, streams).expect("it measured");
+            at_full_speed(&all, &alone).map(|held| held.slots)
+        };
+        // One takes 1 ms: 64 at 64,000/s wait for nothing, at 8000/s for one another.
+        assert_eq!(of(&[(1, 1000, 1.0), (64, 64_000, 64.0)]), Some(64.0));
+        assert_eq!(of(&[(1, 1000, 1.0), (64, 8000, 64.0)]), None);
+        // One operation at a time is calm whatever the target.
+        assert_eq!(of(&[(1, 1000, 1.0)]), None);
+        assert_eq!(of(&[(4, 4000, 4.0), (4, 4000, 4.0)]), None);
+    }
 }

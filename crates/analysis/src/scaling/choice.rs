@@ -558,7 +558,12 @@ fn law_limit(
     estimate: &dyn Fn(Figure<'_>) -> Option<Estimate>,
 ) -> LatencyLimit {
     let Some(_) = law else {
-        return curve::little_limit(points, seconds);
+        let is_noise = curve::is_exceeded_by_noise(points, seconds);
+        return if is_noise {
+            curve::held_limit(points, seconds)
+        } else {
+            curve::little_limit(points, seconds)
+        };
     };
     let n = estimate(&|law| law.load_at_latency(seconds));
     let x = estimate(&|law| law.load_at_latency(seconds).map(|n| law.throughput(n)));
@@ -697,6 +702,22 @@ mod tests {
         let mut few = measured(1, 0.0, 1.0);
         few.extend([Point { n: 1.0, x: 1010.0 }, Point { n: 512.0, x: 45_000.0 }]);
         assert_eq!(scatter_power(&few), None);
+    }
+
+    /// A hard knee with one fall behind it: what USL leaves at the small loads is small beside the most, and no noise.
+    #[test]
+    fn a_law_that_replicates_show_to_be_off_is_none() {
+        let mut random = fastrand::Rng::with_seed(5);
+        let mut points = Vec::new();
+        for n in [1.0_f64, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0] {
+            let x = if n < 128.0 { (n * 1000.0).min(12_000.0) } else { 9000.0 };
+            points.extend((0..3).map(|_| Point { n, x: x * (1.0 + 0.01 * normal(&mut random)) }));
+        }
+        let found = answers(&points, None, Weighting::Equal, &[0.001], 1);
+        assert_eq!((found.chosen, found.verdict), (None, Verdict::NoLaw), "{:?}", found.remarks);
+        assert!((found.peak.x.value / 12_000.0 - 1.0).abs() < 0.02, "{:?}", found.peak);
+        let limit = found.latency_limits[0].x.expect("it is read off");
+        assert!((7000.0..9000.0).contains(&limit.value), "{limit:?}");
     }
 
     #[test]

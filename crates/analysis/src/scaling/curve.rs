@@ -129,6 +129,14 @@ pub(super) fn is_exceeded(points: &[Point], seconds: f64) -> bool {
     by_load(points).iter().any(|load| load.n / load.x > seconds * (1.0 + noise(load)))
 }
 
+/// Whether the smallest load that exceeds a limit does so by no more than its measurements differ by: where several loads take as long
+/// as the limit it is noise which of them does.
+pub(super) fn is_exceeded_by_noise(points: &[Point], seconds: f64) -> bool {
+    let loads = by_load(points);
+    let first = loads.iter().find(|load| load.n / load.x > seconds);
+    first.is_some_and(|load| load.n / load.x <= seconds * (1.0 + noise(load)))
+}
+
 /// How far the mean of a load may lie off by noise, as a share of it.
 fn noise(load: &Load) -> f64 {
     load.margin.map_or(0.0, |margin| margin / load.x).min(NOISE_MAX)

@@ -135,7 +135,10 @@ fn the_largest_of_few_operations_breaks_no_percentile() {
         let ended = ask("slo", &["--iops", "15", "--latency", "p99<4.7ms", "--time", seconds]);
         assert_eq!((ended.code, &bench.report()["answer"]["verdict"]), (8, &"too_few".into()), "{ended:#?}");
         let ended = ask("run", &["--threshold", "p99.999<1s", "--time", seconds]);
-        assert!(ended.expect(8, &[]).out.starts_with("Cannot tell whether it is kept"), "{ended:#?}");
+        assert!(
+            ended.expect(8, &[]).out.starts_with("Cannot tell whether the threshold is kept"),
+            "{ended:#?}"
+        );
     }
     // Most of few are beyond it.
     ask("slo", &["--iops", "15", "--latency", "p99<0.1ms", "--time", "5s"]).expect(99, &[]);
