@@ -1,7 +1,21 @@
 // Numbers as people type and read them.
 
 import { afterEach, expect, test } from "vitest";
-import { bytes, change, count, inLocale, latency, moment, momentsOf, nines, parseRate, rate, setLocale } from "./format";
+import {
+  bytes,
+  change,
+  count,
+  inFlight,
+  inLocale,
+  latency,
+  moment,
+  momentsOf,
+  nines,
+  parseRate,
+  rate,
+  sentence,
+  setLocale,
+} from "./format";
 
 afterEach(() => setLocale("en-GB"));
 
@@ -64,6 +78,21 @@ test("numbers are those of the reader's language, in texts of the server, too", 
   expect(inLocale("-246.0", true)).toBe("-246,0");
   setLocale("en-GB");
   expect(inLocale("load 22.4")).toBe("load 22.4");
+});
+
+test("of operations in flight that are hardly ever there no digits are told", () => {
+  setLocale("en-GB");
+  expect([0, 1.14e-5, 0.000999, 0.001, 0.0123, 15.97].map(inFlight)).toEqual([
+    ...["0", "< 0.001", "< 0.001", "0.001", "0.0123", "16"],
+  ]);
+  setLocale("de-DE");
+  expect(inFlight(1e-5)).toBe("< 0,001");
+});
+
+test("what the server says begins as a sentence does", () => {
+  expect(["there is no session; open it", "", "/dev/sdb is gone"].map(sentence)).toEqual([
+    ...["There is no session; open it", "", "/dev/sdb is gone"],
+  ]);
 });
 
 test("runs of one title that began in the same minute are told apart by seconds", () => {

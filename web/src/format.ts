@@ -60,6 +60,14 @@ export function plain(value: number, digits = 3): string {
   return number(value, digits);
 }
 
+/** Operations in flight below which a mean of them says nothing but that hardly ever there was one. */
+const inFlightLeast = 0.001;
+
+/** Operations in flight, on average. */
+export function inFlight(value: number): string {
+  return value > 0 && value < inFlightLeast ? `< ${number(inFlightLeast, 1)}` : number(value, 3);
+}
+
 /** A whole number, in full: `1,234,567`. */
 export function count(value: number): string {
   return new Intl.NumberFormat(locale, { maximumFractionDigits: 0 }).format(value);
@@ -131,6 +139,9 @@ export function changed(share: number): string {
   return change(1 + share, 1);
 }
 
+/** What the server says, as a sentence that stands behind another one. */
+export const sentence = (said: string): string => said.charAt(0).toUpperCase() + said.slice(1);
+
 /** A name as it is shown: what would reorder or hide a part of it is made visible, as on the terminal (report/table.rs). */
 export function visible(name: string): string {
   return name.replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, (sign) => `\\u{${(sign.codePointAt(0) ?? 0).toString(16)}}`);
@@ -144,8 +155,8 @@ function separators(): { decimal: string; group: string } {
 }
 
 /**
- * A number as people type it, undefined for what is none: as it is written here, with or without groups of thousands, or else
- * with a point before its decimals, as in a job.
+ * A number as people type it, undefined for what is none: as it is written here, with or without groups of thousands, or
+ * else with a point before its decimals, as in a job.
  */
 function parseNumber(text: string): number | undefined {
   const { decimal, group } = separators();

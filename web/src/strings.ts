@@ -212,11 +212,19 @@ export const strings = {
     howLong: "How long",
     ramp: "Ramp",
     time: "Measure",
+    /** Beside a time that is that of all streams, and not of their stage. */
+    ownTime: (streams: number) => (streams === 1 ? "The stream's own, in the text" : "Of every stream, in the text"),
+    ownTimes: (of: string[], more: number) =>
+      `Streams have times of their own, which are changed in the text. ${of.join(", ")}${more > 0 ? ", …" : ""}`,
+    ownTimesOfSome: (of: string[], more: number) =>
+      `Of streams that have no time of their own, unlike ${of.join(", ")}${more > 0 ? ", …" : ""}`,
     name: "Title",
     job: "The job",
     jobHelp: "The form and this text are two views of one job.",
     form: "Form",
     notShown: "The form cannot follow this text, so that it shows the job before and takes no changes. Mend the text here:",
+    /** Why there is no start, where more is to be told of it than there is room for. */
+    faultsBelow: (number: number) => `${number === 1 ? "1 fault" : `${count(number)} faults`}: see below`,
     /** Of a line, which stands before it. */
     unread: (isOpen: boolean) => (isOpen ? "has a quote without its end." : "is not TOML."),
     nothingNamed: "it names no target or no stream.",
@@ -282,6 +290,7 @@ export const strings = {
     extremes: "The least and the most that is asked",
     reads: "is read",
     writes: "IS OVERWRITTEN",
+    fills: "is written",
     trims: "IS TRIMMED",
     deletes: "IS DELETED",
     creates: "is created",
@@ -347,7 +356,10 @@ export const strings = {
     stopping: "Stopping …",
     mark: "Mark",
     markText: "What happens now",
-    eta: (time: string) => `${time} left`,
+    eta: (time: string, isSimulated: boolean) => `${time}${isSimulated ? " of simulated time" : ""} left`,
+    /** Which step goes on, of how many where that is known. */
+    position: (number: number, all: number | null) =>
+      all === null ? `step ${count(number)}` : `step ${count(number)} of ${count(all)}`,
     ended: "It has ended.",
     report: "See the run",
     lost: "The connection is lost; it is taken up again where it broke.",
@@ -415,6 +427,11 @@ export const strings = {
     notes: "Notes",
     step: (name: string) => `Step ${name}`,
     steps: "Steps",
+    earlier: (number: number) => (number === 1 ? "one earlier step" : `${count(number)} earlier steps`),
+    /** Of several steps that are drawn as one, since only the load was changed between them. */
+    goesOn: (number: number) =>
+      `Charts go on from ${number === 1 ? "the step" : `the ${count(number)} steps`} before, whose load was changed; ` +
+      "gauges and rows are of this one.",
   },
   runs: {
     title: "Runs",
@@ -445,6 +462,25 @@ export const strings = {
     cancel: "Cancel",
   },
   run: {
+    /** What was found, where nothing was asked: of one step, or of the one of several with the most IOPS. */
+    headline: {
+      nothing: "Nothing was measured.",
+      ofNone: "no I/O was asked for.",
+      workloads: (number: number) => `${count(number)} workloads together`,
+      uncompleted: (what: string) => `${what}: no operation was completed.`,
+      step: (what: string, figures: string[]) => `${what}: ${figures.join(", ")}.`,
+      iops: (rate: string) => `${rate} IOPS`,
+      mean: (time: string) => `mean ${time}`,
+      p99: (time: string) => `p99 ${time}`,
+      max: (time: string) => `max ${time}`,
+      errors: (number: number) => (number === 1 ? "1 error" : `${count(number)} errors`),
+      several: (number: number, name: string, step: string) =>
+        `${count(number)} steps, the most IOPS in ${name}: ${step}`,
+      sound: "Nothing speaks against it.",
+      doubtful: (number: number) =>
+        number === 1 ? "There is a warning below." : `There are ${count(number)} warnings below.`,
+      invalid: "It cannot be trusted: see below.",
+    },
     validity: "Can it be trusted?",
     nothing: "Nothing was found against these figures.",
     steps: "Steps",
@@ -509,6 +545,9 @@ export const strings = {
     figure: "figure",
     charts: {
       iops: "IOPS over time",
+      bandwidth: "Bandwidth over time",
+      p50: "p50 response time over time",
+      p99: "p99 response time over time",
       percentiles: "Latency by share of operations",
       throughput: "Throughput over load",
       response: "Mean response time over load",
@@ -527,6 +566,7 @@ export const strings = {
       `The runs do not have the same steps: they have ${counts.map((number) => count(number)).join(" and ")}, ` +
       (common === 0 ? "and none of the same name or load. Choose one of each." : `and ${count(common)} in common.`),
     overlaid: "All steps of each run, by their load; where one was measured several times, the mean of them.",
+    all: (number: number) => `All ${count(number)} runs over one another`,
     gone: (runs: string[]) =>
       `${runs.join(", ")} ${runs.length === 1 ? "is" : "are"} not there (any more), and left out.`,
     unmeasured: (runs: string[]) => `${runs.join(", ")}: this step measured nothing, and has no figures.`,

@@ -135,7 +135,7 @@ test("a test of the PTS is asked for with its target alone", async () => {
 test("runs are put on sides, and the verdict is asked for anew", async () => {
   const { page } = await open("compare/steady,mixed,sweep");
   await page.getByText("Regressed: IOPS").waitFor();
-  await page.getByRole("combobox", { name: "3: how deep to queue" }).selectOption("side A");
+  await page.getByRole("combobox", { name: "3: how deep to queue", exact: true }).selectOption("side A");
   await page.waitForURL(/#\/compare\/steady~sweep,mixed/);
   await page.getByText("Regressed: IOPS").waitFor();
   const request = page.waitForRequest(/compare\?sides=steady~sweep%2Cmixed&margin=10%25/);
@@ -670,8 +670,12 @@ test("what is empty, broken or forbidden says so, and can be tried again", async
   mock.isEmpty = false;
   mock.broken = { status: 401, message: "no session", help: "open the address that fathom serve has printed" };
   await page.reload();
-  await page.getByText("open the address that fathom serve has printed").waitFor();
+  await page.getByText("This could not be loaded. No session; open the address that fathom serve has printed").waitFor();
+  assert.equal(await page.getByRole("button", { name: "Try again" }).count(), 0, "it would be for nothing");
   await page.screenshot({ path: join(shots, "app-failed.png") });
+  mock.broken = { status: 503, message: "the disk is full" };
+  await page.reload();
+  await page.getByText("This could not be loaded. The disk is full").waitFor();
   await page.getByRole("button", { name: "Try again" }).click();
   await page.getByRole("table").waitFor();
   const { page: compare } = await open("compare");

@@ -33,7 +33,7 @@ test("from the plan to the end of a run the focus is where one goes on", async (
   await page.getByLabel("Path").fill("/mnt/disk/scratch");
   await press(page, "Show the plan");
   await page.getByRole("heading", { name: "The plan" }).waitFor();
-  await focusIs(page, "BUTTON Show the plan");
+  await focusIs(page, "H2 The plan");
   mock.play(3);
   await press(page, "Start");
   await page.waitForURL(/#\/live\//);
@@ -85,7 +85,7 @@ test("in the list of runs the focus stays at the run that was changed", async ()
   assert.deepEqual(complaints, []);
 });
 
-test("who starts what is refused stays at the button", async () => {
+test("who starts what is refused goes on at its faults, and the button says why", async () => {
   const { page, complaints } = await open("compose");
   const text = page.getByLabel("The job");
   await text.fill((await text.inputValue()).replace("size", "sise"));
@@ -93,12 +93,32 @@ test("who starts what is refused stays at the button", async () => {
   await press(page, "Start");
   const start = page.getByRole("button", { name: "Start", exact: true });
   await start.and(page.locator("[aria-disabled=true], :disabled")).waitFor();
-  await focusIs(page, "BUTTON Start");
+  await focusIs(page, "H2 Faults of the job");
+  await page.locator(".actions").getByText('unknown option "sise"').waitFor();
+  assert.equal(await start.getAttribute("aria-describedby"), "no-start");
   // It can do nothing now.
   const plans = () => mock.asked.filter(({ path }) => path.endsWith("/plan")).length;
-  await page.keyboard.press("Enter");
+  await press(page, "Start");
+  await focusIs(page, "BUTTON Start");
   assert.equal(plans(), 1);
   assert.deepEqual(complaints, []);
+});
+
+test("a plan comes into view, and no bar lies over its heading", async () => {
+  for (const look of [{ width: 1280, height: 600 }, { width: 390, height: 700 }]) {
+    const { page, complaints } = await open("compose", look);
+    await page.emulateMedia({ reducedMotion: look.width < 600 ? "reduce" : "no-preference" });
+    await page.getByLabel("Path").fill("/mnt/disk/scratch");
+    await page.evaluate(() => scrollTo(0, 0));
+    await page.getByRole("button", { name: "Show the plan" }).click();
+    await focusIs(page, "H2 The plan");
+    const isSeen = () => {
+      const { x, y, height } = document.activeElement.getBoundingClientRect();
+      return y >= 0 && document.elementFromPoint(x + 4, y + height / 2) === document.activeElement;
+    };
+    await page.waitForFunction(isSeen, undefined, { timeout: 10_000 });
+    assert.deepEqual(complaints, []);
+  }
 });
 
 test("who agrees stays in the dialog while that is judged, and where it is wrong", async () => {

@@ -256,6 +256,35 @@ test("a field that is emptied tells the default that holds then", async () => {
   assert.doesNotMatch(await text.inputValue(), /""/);
 });
 
+test("times that streams have themselves are those of the form", async () => {
+  const { page, complaints } = await open("compose");
+  const text = page.getByLabel("The job", { exact: true });
+  const [ramp, time] = ["Ramp", "Measure"].map((label) => page.getByLabel(label, { exact: true }));
+  const job = '[target.a]\nkind = "sim"\n\n[stream.job1]\ntime = "5s"\nramp = "1s"\n';
+  await text.fill(`${job}\n[stage.main]\n`);
+  await page.getByText("1 point, about 6 s").waitFor();
+  assert.deepEqual([await ramp.inputValue(), await time.inputValue()], ["1s", "5s"]);
+  await time.fill("60s");
+  assert.equal(await text.inputValue(), `${job.replace("5s", "60s")}\n[stage.main]\n`);
+  await page.getByText("1 point, about 1 min 1 s").waitFor();
+  await page.getByText("The stream's own, in the text").first().waitFor();
+  // Of several that differ the form has none to change, and says where they are.
+  await text.fill(`${job}\n[stream.job2]\ntime = "9s"\n\n[stage.main]\n`);
+  await page.getByText("Streams have times of their own, which are changed in the text. job1: 5s, job2: 9s").waitFor();
+  assert.ok(await time.isDisabled());
+  assert.equal(await time.inputValue(), "");
+  await page.getByText("Of streams that have no time of their own, unlike job1: 1s").waitFor();
+  await ramp.fill("2s");
+  assert.match(await text.inputValue(), /\[stage.main\]\nramp = "2s"\n$/);
+  await show(page, "own-times");
+  // Where its work ends a stream there is no default time.
+  await text.fill('[target.a]\nkind = "sim"\nsize = "1MiB"\n\n[stream.b]\npasses = 1\n\n[stage.main]\n');
+  await page.waitForFunction(() => document.querySelector('[placeholder="ends when its work is done"]'));
+  assert.ok(await time.isEnabled());
+  assert.equal(await time.inputValue(), "");
+  assert.deepEqual(complaints, []);
+});
+
 test("a value that is wrong in the text is told at its field", async () => {
   const { page } = await open("compose");
   const text = page.getByLabel("The job", { exact: true });

@@ -39,6 +39,87 @@ function eventsOf(count, seconds) {
   return [...begun, ...told.flat()];
 }
 
+/** Events of a run of one stream with so many steps, the last of which goes on, and what ended each before it. */
+function stepsOf(count, stop, seconds = 2) {
+  const [begun, ...step] = eventsOf(1, seconds);
+  const steps = Array.from({ length: count }, (_, index) => {
+    const started_ms = 1000 + 1000 * seconds * index;
+    const events = step.map((event) =>
+      event.event === "step_started"
+        ? { ...event, step: index, name: `step ${index}`, parameters: [["stream.s0.rate", `${index}/s`]], started_ms }
+        : { ...event, step: index },
+    );
+    const end = { event: "step_finished", step: index, stop, elapsed_s: seconds };
+    return index + 1 < count ? [...events, end] : events;
+  });
+  return [begun, ...steps.flat()];
+}
+
+test("which step goes on is told, those of long ago are folded away, and simulated time is called so", async () => {
+  const [begun, ...others] = stepsOf(12, "complete");
+  const message = 'stream "s0" runs on sim (virtual time)';
+  const engine = { event: "note", at_s: 0, kind: "engine", severity: "info", message };
+  mock.events = [begun, engine, ...others];
+  mock.play(Infinity);
+  const { page, complaints } = await open("live/live");
+  // Nobody knows how many there will be of a run that was begun elsewhere.
+  await page.getByText(/· step 12\b(?! of)/).waitFor();
+  await page.getByText("36 s of simulated time left").waitFor();
+  const listed = page.locator("ol > li");
+  await page.getByText("2 earlier steps", { exact: true }).waitFor();
+  assert.equal(await listed.count(), 10);
+  assert.equal(await page.locator("ol").getAttribute("start"), "3");
+  await page.getByText("2 earlier steps", { exact: true }).click();
+  await page.getByText(/^step 0: /).waitFor();
+  assert.equal(await listed.count(), 12);
+  await page.evaluate(() => localStorage.setItem("fathom.live.steps", JSON.stringify({ run: "live", steps: 16 })));
+  await page.reload();
+  await page.getByText("step 12 of 16").waitFor();
+  await isAccessible(page, "a run of many steps");
+  await page.screenshot({ path: join(shots, "watch-steps.png"), fullPage: true });
+  assert.deepEqual(complaints, []);
+});
+
+test("charts go on where the load was changed, with a mark at each change", async () => {
+  mock.events = stepsOf(3, "changed", 3);
+  mock.play(Infinity);
+  const { page, complaints } = await open("live/live");
+  await page.getByRole("slider", { name: "IOPS" }).and(page.locator("[aria-valuemax='8']")).waitFor();
+  await page.getByText("Charts go on from the 2 steps before, whose load was changed").waitFor();
+  await page.getByText("stream.s0.rate=2/s: 6 s").first().waitFor();
+  await page.screenshot({ path: join(shots, "watch-changed.png"), fullPage: true });
+  assert.deepEqual(complaints, []);
+});
+
+test("a run that was asked nothing begins with what it found, and counts no errors as 0", async () => {
+  const { page, complaints } = await open("run/sweep");
+  const most = /9 steps, the most IOPS in curve, queue depth 256: .* IOPS, .* p99 /;
+  await page.locator("p.answer", { hasText: most }).waitFor();
+  await page.goto(`${address}#/run/steady`);
+  const answer = page.locator("p.answer", { hasText: / IOPS, / });
+  await answer.waitFor();
+  assert.equal(await answer.count(), 1);
+  const errors = await page.locator("tbody tr td:last-child").first().innerText();
+  assert.match(errors, /^\d+$/);
+  await page.screenshot({ path: join(shots, "watch-answer.png"), fullPage: true });
+  assert.deepEqual(complaints, []);
+});
+
+test("three runs are drawn over one another before the pairs of sides", async () => {
+  const { page, complaints } = await open("compare/steady,mixed,sweep");
+  await page.getByRole("heading", { name: "All 3 runs over one another" }).waitFor();
+  for (const name of ["IOPS", "Bandwidth", "p50 response time", "p99 response time"])
+    await page.getByRole("slider", { name: new RegExp(`^${name} over time`) }).first().waitFor();
+  await page.getByRole("slider", { name: /^Latency by share of operations/ }).first().waitFor();
+  const figure = page.locator("figure", { hasText: /^IOPS over time/ }).first();
+  assert.equal(await figure.locator(".legend bdi").count(), 3);
+  await page.getByText("Figures of both sides").first().waitFor();
+  await fits(page, "three runs");
+  await isAccessible(page, "three runs");
+  await page.screenshot({ path: join(shots, "watch-three.png"), fullPage: true });
+  assert.deepEqual(complaints, []);
+});
+
 test("a mark is drawn while the run goes on", async () => {
   const events = eventsOf(1, 4);
   const mark = { event: "note", at_s: 2, kind: "mark", severity: "info", message: "mark at 2.00 s: the fan is off" };

@@ -180,6 +180,8 @@ export interface Report {
       name: string;
       workload: string;
       engine: string;
+      /** Whether it is in the sums: what keeps CPUs busy is no I/O. */
+      adds_up: boolean;
       queue_depth: number;
       queue_depth_held: number;
       total: { all: Kind };
@@ -242,6 +244,9 @@ export class ApiError extends Error {
     super(message);
   }
 }
+
+/** Whether the server does not know who asks. */
+export const isUnknown = (error: unknown): boolean => error instanceof ApiError && error.status === 401;
 
 /** What the server says was wrong, and the way out, unless that is a request to write. */
 function wordsOf(body: unknown): string | null {

@@ -73,6 +73,21 @@ export interface Stream {
   priorityLevel: string;
 }
 
+/** A time that a stream has itself, in place of that of its stage. */
+export interface OwnTime {
+  stream: string;
+  value: string;
+}
+
+/** How a time of the form stands where streams have it themselves. */
+export interface OwnTimes {
+  /** All streams have the same: the field is that of each of them. */
+  isCommon: boolean;
+  /** No stream of the stage is without one of its own: the stage's holds for none. */
+  isAll: boolean;
+  of: OwnTime[];
+}
+
 /** What the form has fields for; values as a job file has them. */
 export interface Form {
   title: string;
@@ -84,6 +99,10 @@ export interface Form {
   stage: string;
   ramp: string;
   time: string;
+  /** Times that streams have themselves. */
+  own: { ramp?: OwnTimes; time?: OwnTimes };
+  /** Whether no stream goes on for the default time where none is given: each ends when its work is done. */
+  isBounded: boolean;
   /** Empty for the same sequence every time, `fresh`, or a number. */
   seed: string;
 }
@@ -121,6 +140,8 @@ export const empty: Form = {
   stage: "main",
   ramp: "2s",
   time: "30s",
+  own: {},
+  isBounded: false,
   seed: "",
 };
 
@@ -220,6 +241,12 @@ function targetTable({ kind, path, size, remove, depth, width, files, everywhere
   return kind === "path" && !builtIn ? { path, ...table } : table;
 }
 
+/** The times of a form that stand in its streams, or those that stand in its stage. */
+const timesIn = (form: Form, isOwn: boolean): [string, string][] =>
+  (["ramp", "time"] as const).flatMap((name): [string, string][] =>
+    (form.own[name]?.isCommon ?? false) === isOwn ? [[name, form[name]]] : [],
+  );
+
 function streamTable(stream: Stream, isOnly: boolean, isSwept: (option: string) => boolean): Table {
   const { name, workload, targets, workers, depths, rate, direct, priorityClass, priorityLevel } = stream;
   return filled([
@@ -245,12 +272,10 @@ function tableOf(form: Form): Table {
   for (const stream of form.streams) {
     const [load, flow] = several ? [`workload.${stream.workload}`, `stream.${stream.name}`] : ["workload", "stream"];
     workloads[stream.workload] ??= workloadTable(stream, (option) => isSwept(`${load}.${option}`));
-    streams[stream.name] = streamTable(stream, isOnly, (option) => isSwept(`${flow}.${option}`));
+    const table = streamTable(stream, isOnly, (option) => isSwept(`${flow}.${option}`));
+    streams[stream.name] = { ...table, ...filled(timesIn(form, true)) };
   }
-  const times = filled([
-    ["ramp", form.ramp],
-    ["time", form.time],
-  ]);
+  const times = filled(timesIn(form, false));
   const run = filled([
     ["title", form.title],
     ["seed", number(form.seed)],
@@ -350,8 +375,11 @@ function valuesIn(values: unknown): number | null {
   return count;
 }
 
-/** What bounds streams beside or instead of the time of their stage. */
-const bounds = ["time", "ramp", "ramp_bytes", "start_delay", "passes", "bytes", "operations", "until_full", "prepare_only"];
+/** What ends a stream that has no time, in place of the default time. */
+const ends = ["passes", "bytes", "operations", "prepare_only", "end_with_io", "trace", "rate_course", "program"];
+
+/** What bounds streams beside or instead of their time. */
+const bounds = [...ends, "ramp_bytes", "start_delay", "until_full"];
 
 /**
  * How many points a job goes through, and the seconds they take together, null where that cannot be told; null of a text
@@ -360,7 +388,8 @@ const bounds = ["time", "ramp", "ramp_bytes", "start_delay", "passes", "bytes", 
 export function pointsOf(job: string): { count: number; seconds: number | null } | null {
   const table = tableIn(job);
   if (table instanceof TomlError) return null;
-  const isBounded = sections(table, "stream").some(([, stream]) => bounds.some((option) => option in stream));
+  const streams = sections(table, "stream");
+  const isBounded = streams.some(([, stream]) => bounds.some((option) => option in stream));
   let [points, seconds]: [number, number | null] = [0, isBounded ? null : 0];
   for (const [, stage] of sections(table, "stage")) {
     if (stage.curve !== undefined) return null;
@@ -368,13 +397,18 @@ export function pointsOf(job: string): { count: number; seconds: number | null }
     const known = counts.filter((one) => one !== null);
     if (known.length < counts.length) return null;
     const count = known.reduce((product, one) => product * one, 1);
-    const [ramp, time, pause] = [
-      secondsOf(text(stage.ramp, options["stage.ramp"].default)),
-      secondsOf(text(stage.time, options["stage.time"].default)),
-      secondsOf(text(stage.pause, "0")),
-    ];
-    if (seconds === null || ramp === null || time === null || pause === null) seconds = null;
-    else seconds += count * (ramp + time) + (count - 1) * pause;
+    const pause = secondsOf(text(stage.pause, "0"));
+    const running = runIn(stage, streams).map(([, stream]) => stream);
+    const lasting = (running.length > 0 ? running : [{}]).map((stream: Table) => {
+      const [ramp, time] = (["ramp", "time"] as const).map((name) =>
+        secondsOf(text(stream[name] ?? stage[name], options[`stage.${name}`].default)),
+      );
+      return ramp === null || ramp === undefined || time === null || time === undefined ? null : ramp + time;
+    });
+    const known_s = lasting.filter((one) => one !== null);
+    // What a stream does beyond the others, the point waits for.
+    if (seconds === null || known_s.length < lasting.length || pause === null) seconds = null;
+    else seconds += count * Math.max(...known_s) + (count - 1) * pause;
     points += count;
   }
   return points === 0 ? null : { count: points, seconds };
@@ -395,6 +429,26 @@ function sectionOf(job: Table, kind: string, name: string): Table {
   const of = job[kind];
   const found = isTable(of) && Object.hasOwn(of, name) ? of[name] : undefined;
   return isTable(found) ? found : {};
+}
+
+/** The streams that a stage runs: all, or those that it names. */
+function runIn(stage: Table, streams: [string, Table][]): [string, Table][] {
+  const named = typeof stage.streams === "string" ? [stage.streams] : stage.streams;
+  return Array.isArray(named) ? streams.filter(([name]) => named.includes(name)) : streams;
+}
+
+/** A time that streams have themselves; undefined where none has it. */
+function ownTimes(name: "ramp" | "time", phase: Table, streams: [string, Table][]): OwnTimes | undefined {
+  const of = streams.flatMap(([stream, options]) =>
+    name in options ? [{ stream, value: text(options[name], "") }] : [],
+  );
+  const [first] = of;
+  if (!first) return undefined;
+  return {
+    isCommon: of.length === streams.length && of.every(({ value }) => value === first.value),
+    isAll: runIn(phase, streams).every(([, options]) => name in options),
+    of,
+  };
 }
 
 /** A target as the form has it. */
@@ -505,13 +559,23 @@ export function toForm(job: string): Shown | null {
     };
   });
   const run = isTable(table.run) ? table.run : {};
+  const [ownRamp, ownTime] = [ownTimes("ramp", phase, flows), ownTimes("time", phase, flows)];
+  const untimed = runIn(phase, flows).filter(([, flow]) => !("time" in flow));
+  const isBounded = untimed.length > 0 && untimed.every(([, flow]) => ends.some((option) => option in flow));
+  /** What the field of a time says: of the streams, or of the stage where that holds for any of them. */
+  const timeIn = (name: "ramp" | "time", own: OwnTimes | undefined, otherwise: string): string => {
+    if (own?.isCommon) return own.of[0]?.value ?? "";
+    return text(phase[name], name in phase || own?.isAll ? "" : otherwise);
+  };
   const form: Form = {
     title: text(run.title, ""),
     targets,
     streams,
     stage,
-    ramp: text(phase.ramp, "ramp" in phase ? "" : options["stage.ramp"].default),
-    time: text(phase.time, "time" in phase ? "" : options["stage.time"].default),
+    ramp: timeIn("ramp", ownRamp, options["stage.ramp"].default),
+    time: timeIn("time", ownTime, isBounded ? "" : options["stage.time"].default),
+    own: { ...(ownRamp ? { ramp: ownRamp } : {}), ...(ownTime ? { time: ownTime } : {}) },
+    isBounded,
     seed: text(run.seed, ""),
   };
   return { form, others: others(table, form) };
@@ -522,7 +586,10 @@ const withField: Record<string, string[]> = {
   run: ["title", "seed"],
   target: ["path", "kind", "size", "remove", "directory", "tree_depth", "tree_width", "tree_distribution", "files"],
   workload: ["mix", "block_size", "read", "access", "align"],
-  stream: ["targets", "workers", "queue_depth", "rate", "direct", "thread_priority_class", "thread_priority_level"],
+  stream: [
+    ...["targets", "workers", "queue_depth", "rate", "direct", "thread_priority_class", "thread_priority_level"],
+    ...["ramp", "time"],
+  ],
   stage: ["ramp", "time"],
 };
 

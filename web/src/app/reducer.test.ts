@@ -10,6 +10,7 @@ import {
   hostLast,
   hostSince,
   initial,
+  position,
   reduce,
   remaining,
   rows,
@@ -258,6 +259,30 @@ test("gauges tell the last interval, or all that counts", () => {
   expect(gaugesOf(since)).toMatchObject({ iops: 1500, errors: 0, p99Ns: 3_400_000 });
   expect(gaugesOf(replay(events).steps[0]!.figures!.since).errors).toBe(2);
   expect(remaining(view, view.startedMs + 2000)).toBe(3);
+});
+
+test("what is simulated is left in its own time, and only where all of it is", () => {
+  const note = (message: string): RunEvent => ({ event: "note", at_s: 0, kind: "engine", severity: "info", message });
+  const [run, step_started] = events as [RunEvent, RunEvent];
+  const simulated = 'stream "s" runs on sim (virtual time)';
+  const of = (...messages: string[]) => replay([run, ...messages.map(note), step_started]);
+  expect(replay([run]).isSimulated).toBeNull();
+  expect(of(simulated).isSimulated).toBe(true);
+  expect(of(simulated, 'stream "t" runs on io_uring').isSimulated).toBe(false);
+  expect(of('stream "virtual time" runs on io_uring').isSimulated).toBe(false);
+  // Three seconds of five have been simulated, whatever a clock says.
+  const view = of(simulated);
+  const step = { ...view.steps[0]!, start_s: 1, reached_s: 2 };
+  const reached = { ...view, expectedSeconds: 5, steps: [step] };
+  expect(remaining(reached, view.startedMs + 100)).toBe(2);
+  expect(remaining({ ...reached, isSimulated: false }, view.startedMs + 1000)).toBe(4);
+});
+
+test("the step that goes on is told by its number, from one", () => {
+  const begun = events.find((event) => event.event === "step_started")!;
+  expect(position(initial("x"))).toBe(0);
+  const third = replay([events[0]!, { ...begun, step: 2 } as RunEvent]);
+  expect(position(third)).toBe(3);
 });
 
 test("days of a run stay as small as minutes, and keep every operation", () => {

@@ -29,6 +29,8 @@ const columnsMax = 240;
 const marksMax = 40;
 /** Ends of intervals that lie as near to each other are one. */
 const sameMoment_s = 1e-6;
+/** How a note ends that says on what streams run, where that is simulated (crates/io, `sim`). */
+const virtualTime = "(virtual time)";
 /** Notes that are kept; the record has all. */
 const notesMax = 200;
 
@@ -53,7 +55,7 @@ export interface Cell {
 export type Spread = ReadonlyMap<number, number>;
 
 /** How busy something was in a cell. */
-interface Share {
+export interface Share {
   busy_s: number;
   covered_s: number;
 }
@@ -111,6 +113,8 @@ export interface RunView {
   finishedMs: number | null;
   steps: StepView[];
   notes: { at_s: number; severity: string; message: string }[];
+  /** Whether all that ran so far was in the time of simulated devices; null as long as nothing is known of it. */
+  isSimulated: boolean | null;
   /** Those of the notes that are marks, without the words that say when they were made. */
   marks: TimeMark[];
 }
@@ -128,6 +132,7 @@ export function initial(run: string): RunView {
     finishedMs: null,
     steps: [],
     notes: [],
+    isSimulated: null,
     marks: [],
   };
 }
@@ -163,6 +168,10 @@ function taken(view: RunView, event: RunEvent): RunView {
     case "note": {
       const { at_s, kind, severity, message } = event;
       const notes = [...view.notes, { at_s, severity, message }].slice(-notesMax);
+      if (kind === "engine") {
+        const isSimulated = (view.isSimulated ?? true) && message.endsWith(virtualTime);
+        return { ...view, notes, isSimulated };
+      }
       if (kind !== "mark") return { ...view, notes };
       const mark = { at_s, label: message.slice(message.indexOf(": ") + 2) };
       return { ...view, notes, marks: [...view.marks, mark].slice(-notesMax) };
@@ -308,13 +317,13 @@ function withHost(step: StepView, sample: HostEvent): StepView {
   return { ...step, busy, devices, lastHost: sample };
 }
 
-function both(a: Share | undefined, b: Share | undefined): Share | undefined {
+export function both(a: Share | undefined, b: Share | undefined): Share | undefined {
   return a && b ? { busy_s: a.busy_s + b.busy_s, covered_s: a.covered_s + b.covered_s } : (a ?? b);
 }
 
 const slowest = (a: number | null, b: number | null) => (a === null ? b : b === null ? a : Math.max(a, b));
 
-function merged(a: Cell | undefined, b: Cell | undefined): Cell | undefined {
+export function merged(a: Cell | undefined, b: Cell | undefined): Cell | undefined {
   if (!a || !b) return a ?? b;
   const operations = a.operations + b.operations;
   const meanNs = operations > 0 ? ((a.meanNs ?? 0) * a.operations + (b.meanNs ?? 0) * b.operations) / operations : null;
@@ -591,7 +600,7 @@ function busyOf(name: string, row: (Share | undefined)[], count: number, step: S
   return { name, share };
 }
 
-function summed(spreads: Iterable<Spread | undefined>): Spread {
+export function summed(spreads: Iterable<Spread | undefined>): Spread {
   const sum = new Map<number, number>();
   for (const spread of spreads) {
     for (const [row, count] of spread ?? []) sum.set(row, (sum.get(row) ?? 0) + count);
@@ -666,10 +675,19 @@ function seriesOf(name: string, cells: (Cell | undefined)[], step: StepView): Se
   };
 }
 
+/** Which of the planned steps goes on, from 1: one that goes on with another load is the same. 0 before the first. */
+export function position({ steps }: RunView): number {
+  const changes = steps.slice(0, -1).filter(({ stop }) => stop === "changed").length;
+  return (steps.at(-1)?.index ?? -1) + 1 - changes;
+}
+
 /** Seconds that the run may still take; null when nobody knows. */
 export function remaining(view: RunView, nowMs: number): number | null {
   if (view.expectedSeconds === null || view.state !== "running") return null;
-  const left = view.expectedSeconds - (nowMs - view.startedMs) / 1000;
+  const step = view.steps.at(-1);
+  // Simulated time goes by as fast as it is computed, and no clock tells it.
+  const gone = view.isSimulated ? (step ? step.start_s + step.reached_s : 0) : (nowMs - view.startedMs) / 1000;
+  const left = view.expectedSeconds - gone;
   // A search may take longer than was thought; how much longer nobody knows then.
   return left > 0 ? left : null;
 }

@@ -1,7 +1,8 @@
 // Names of marked places above a plot: none on another, none on the line of another, and as many as there is room for.
 
 import { expect, test } from "vitest";
-import { heightPlace, placed } from "./annotations";
+import { heightPlace, placed, pointsOf } from "./annotations";
+import type { Line } from "./spec";
 
 const spread = (ats: number[], label: string) => ats.map((at) => ({ at, label }));
 
@@ -76,4 +77,24 @@ test("a name that is as long as the plot goes into a row above that of its neigh
   expect([long?.lane, short?.lane].every((lane) => (lane ?? -1) >= 0)).toBe(true);
   const isApart = (long?.from ?? 0) + first.length * 6.2 <= (short?.from ?? 0);
   expect(long?.lane !== short?.lane || isApart).toBe(true);
+});
+
+test("the name of a height covers no whisker either", () => {
+  const plot = { bbox: { left: 0, top: 0, width: 400, height: 200 }, valToPos: (value: number) => value };
+  const line: Line = {
+    ...{ label: "a", color: 0, dash: [], marked: false, shape: "points", format: String },
+    // Points far above the line, whose whiskers cross it: low is further down on a canvas.
+    ...{ values: [10, 10, 10], low: [180, 180, 180], high: [5, 5, 5] },
+  };
+  const spec = { x: [200, 300, 390], lines: [line] };
+  const points = pointsOf(plot, spec, 1);
+  expect(points.filter(([x]) => x === 300).length).toBeGreaterThan(20);
+  const found = heightPlace(100, 80, points, [], plot, 1);
+  expect(found).not.toBeNull();
+  for (const x of spec.x) expect(x < found![0] - 4 || x > found![0] + 84).toBe(true);
+  // An area around a line is no whisker; what joins two points is in the way as they are.
+  const { shape: _, ...joined } = line;
+  const falls = pointsOf(plot, { x: [200, 210], lines: [{ ...joined, values: [10, 180] }] }, 1);
+  expect(falls.some(([x, y]) => x > 200 && x < 210 && Math.abs(y - 100) < 8)).toBe(true);
+  expect(falls.every(([, y]) => y >= 10 && y <= 180)).toBe(true);
 });

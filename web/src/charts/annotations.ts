@@ -3,7 +3,7 @@
 
 import type uPlot from "uplot";
 import type { Palette } from "./palette";
-import type { Mark, Spec } from "./spec";
+import type { Line, Mark, Spec } from "./spec";
 
 /** Pixels of the canvas in one of the page. */
 const ratio = () => devicePixelRatio || 1;
@@ -41,6 +41,9 @@ export function bands(plot: uPlot, spec: Spec, colors: Palette): void {
   });
 }
 
+/** Whether the intervals of a line are whiskers, and no area. */
+const hasWhiskers = ({ shape, marked }: Line) => shape !== undefined || marked;
+
 /** Intervals of points. */
 export function whiskers(plot: uPlot, spec: Spec, colors: Palette): void {
   inside(plot, (ctx) => {
@@ -48,7 +51,7 @@ export function whiskers(plot: uPlot, spec: Spec, colors: Palette): void {
     ctx.lineWidth = 1.5 * ratio();
     spec.lines.forEach((line, index) => {
       const { low, high } = line;
-      if (!low || !high || !(line.shape || line.marked) || plot.series[index + 1]?.show === false) return;
+      if (!low || !high || !hasWhiskers(line) || plot.series[index + 1]?.show === false) return;
       ctx.strokeStyle =
         line.shape === "bars" ? colors.text : (colors.lines[line.color % colors.lines.length] ?? colors.text);
       spec.x.forEach((place, at) => {
@@ -109,7 +112,7 @@ export function marks(plot: uPlot, spec: Spec, colors: Palette): void {
     ctx.stroke();
     if (lane >= 0) ctx.fillText(text, bbox.left + from * scale, base);
   }
-  const points = pointsOf(plot, spec);
+  const points = pointsOf(plot, spec, scale);
   const taken: [number, number, number][] = [];
   for (const mark of heights) {
     ctx.beginPath();
@@ -213,14 +216,39 @@ export function placed(places: { at: number; label: string }[], width: number, l
   return done.map(({ at, text, from, lane }) => ({ at, text, from, lane }));
 }
 
-/** The drawn points, canvas pixels. */
-function pointsOf(plot: uPlot, spec: Spec): [number, number][] {
-  return spec.lines.flatMap((line) =>
-    spec.x.flatMap((place, at): [number, number][] => {
-      const value = line.values[at];
-      return typeof value === "number" ? [[plot.valToPos(place, "x", true), plot.valToPos(value, "y", true)]] : [];
-    }),
-  );
+/** Pixels between two points along what is drawn that a name may not cover: fewer than a name is high. */
+const drawnStep = 8;
+/** Pixels of the page that are more than any plot is high. */
+const bottomMost = 2000;
+
+/** Points along a straight line, with its end and without its beginning. */
+function along([fromX, fromY]: [number, number], [toX, toY]: [number, number], step: number): [number, number][] {
+  const count = Math.max(1, Math.ceil(Math.max(Math.abs(toX - fromX), Math.abs(toY - fromY)) / step));
+  const at = (index: number) => (index + 1) / count;
+  return Array.from({ length: count }, (_, index) => [fromX + (toX - fromX) * at(index), fromY + (toY - fromY) * at(index)]);
+}
+
+/** The drawn points, and those along what joins them and along their whiskers, canvas pixels. */
+export function pointsOf(plot: Pick<uPlot, "valToPos">, spec: Pick<Spec, "lines" | "x">, scale: number): [number, number][] {
+  const step = drawnStep * scale;
+  // Where an axis ends before a whisker or a line, that goes on out of sight.
+  const y = (of: number) => Math.min(Math.max(plot.valToPos(of, "y", true), 0), bottomMost * scale);
+  return spec.lines.flatMap((line) => {
+    let before: [number, number] | null = null;
+    return spec.x.flatMap((place, at): [number, number][] => {
+      const [value, low, high] = [line.values[at], line.low?.[at], line.high?.[at]];
+      if (typeof value !== "number") return [];
+      const point: [number, number] = [plot.valToPos(place, "x", true), y(value)];
+      const joined = before && line.shape === undefined ? along(before, point, step) : [point];
+      before = point;
+      if (!hasWhiskers(line) || typeof low !== "number" || typeof high !== "number") return joined;
+      const [top, bottom]: [number, number][] = [
+        [point[0], y(high)],
+        [point[0], y(low)],
+      ];
+      return [...joined, top!, ...along(top!, bottom!, step)];
+    });
+  });
 }
 
 /** Places along a line that are tried for its name. */

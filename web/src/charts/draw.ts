@@ -5,7 +5,7 @@ import uPlot from "uplot";
 import { palette, type Palette } from "./palette";
 import { inOne, inRows } from "./labels";
 import { bands, laneCount, laneHeight, marks, whiskers } from "./annotations";
-import { logRange, type Axis, type HeatCells, type Line, type Spec } from "./spec";
+import { logRange, tickRank, type Axis, type HeatCells, type Line, type Spec } from "./spec";
 
 const font = "12px system-ui, sans-serif";
 /** Height of a row of a tick's name, and width of a character of it at most on average, CSS pixels. */
@@ -211,7 +211,8 @@ function labels(plot: uPlot, of: Axis, ticks: number[], isHorizontal: boolean): 
   ctx.save();
   ctx.font = font;
   const widthOf = (text: string) => (isHorizontal ? ctx.measureText(text).width : charWidth * 2);
-  const places = ticks.map((tick) => ({ at: at(tick), name: of.format(tick) }));
+  const isRanked = of.scale === "log" && !of.isNamed;
+  const places = ticks.map((tick) => ({ at: at(tick), name: of.format(tick), rank: isRanked ? tickRank(tick) : 0 }));
   const left = plot.bbox.left / devicePixelRatio;
   const drawn = { from: 2 - left, to: plot.width - left - 2 };
   const placed = of.isNamed && isHorizontal ? inRows(places, widthOf, drawn) : inOne(places, widthOf);

@@ -2,6 +2,7 @@
 
 import { expect, test } from "vitest";
 import { inOne, inRows } from "./labels";
+import { tickRank } from "./spec";
 
 /** Names at equal distances, each character 7 pixels wide. */
 const every = (distance: number, names: string[]) => names.map((name, index) => ({ at: index * distance, name }));
@@ -46,4 +47,22 @@ test("single words that touch stand in turns, and those that touch even so are l
   expect(found).toEqual(shown);
   expect(inRows(every(10, figures), widthOf).filter((rows) => rows === null).length).toBeGreaterThan(2);
   expect(inRows(every(10, ["one"]), widthOf)).toEqual([["one"]]);
+});
+
+test("powers of ten have their names before what lies between them", () => {
+  const names = ["50 µs", "100 µs", "200 µs", "500 µs", "1 ms", "2 ms", "5 ms", "10 ms"];
+  const values = [50, 100, 200, 500, 1000, 2000, 5000, 10_000];
+  const shown = (decade: number) => {
+    const places = values.map((value, index) => ({
+      at: decade * Math.log10(value),
+      name: names[index]!,
+      rank: tickRank(value * 1000),
+    }));
+    return inOne(places, () => 14).flatMap((rows) => rows ?? []);
+  };
+  expect(shown(70)).toEqual(names);
+  // Where not all have room: it was 50 µs, 200 µs, 500 µs, 2 ms and 5 ms.
+  expect(shown(50)).toEqual(["100 µs", "1 ms", "10 ms"]);
+  // Where not even the powers have, every other.
+  expect(shown(15)).toEqual(["100 µs", "10 ms"]);
 });

@@ -12,6 +12,8 @@ const gap = 5;
 export interface Place {
   at: number;
   name: string;
+  /** Those of the lowest rank take their room first; absent is 0. */
+  rank?: number;
 }
 
 type Width = (text: string) => number;
@@ -47,12 +49,17 @@ function thinned(places: { at: number; rows: string[] }[], widthOf: Width): (str
   });
 }
 
-/** Names in one row each: null of those that would touch another. */
-export const inOne = (places: Place[], widthOf: Width): (string[] | null)[] =>
-  thinned(
-    places.map(({ at, name }) => ({ at, rows: [name] })),
-    widthOf,
-  );
+/** Names in one row each: null of those that would touch another of a lower rank, or one before it of the same. */
+export function inOne(places: Place[], widthOf: Width): (string[] | null)[] {
+  const shown = new Map<Place, number>();
+  for (const rank of new Set(places.map(({ rank = 0 }) => rank).sort((a, b) => a - b)))
+    for (const place of places.filter((one) => (one.rank ?? 0) === rank)) {
+      const half = widthOf(place.name) / 2;
+      const isFree = [...shown].every(([other, wide]) => Math.abs(place.at - other.at) >= half + wide + gap);
+      if (isFree) shown.set(place, half);
+    }
+  return places.map((place) => (shown.has(place) ? [place.name] : null));
+}
 
 /** Names in as many rows as they need: null of those that would touch another all the same. */
 export function inRows(

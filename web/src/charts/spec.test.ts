@@ -14,6 +14,7 @@ import {
   shareOfLevel,
   sweepLatencies,
   sweepRates,
+  tickRank,
   unpack,
 } from "./spec";
 import type { Charts, Sweep } from "./types";
@@ -145,6 +146,16 @@ test("packed levels come apart as they went in", () => {
 test("ticks are where people look for them", () => {
   expect(latencyTicks(100_000, 1_000_000)).toEqual([100_000, 200_000, 500_000, 1_000_000]);
   expect(latencyTicks(1_000, 100_000_000)).toEqual([1e3, 1e4, 1e5, 1e6, 1e7, 1e8]);
+  // A narrow axis has two at least, wherever it is.
+  expect(latencyTicks(30_000, 90_000)).toEqual([30_000, 50_000, 70_000]);
+  for (const ratio of [3, 2, 1.3, 1.05, 1.001])
+    for (let min = 1; min < 11; min *= 1.037) {
+      const ticks = latencyTicks(min, min * ratio);
+      expect(ticks.length, `${min} × ${ratio}`).toBeGreaterThan(1);
+      expect(ticks.length, `${min} × ${ratio}`).toBeLessThan(9);
+      for (const tick of ticks) expect(tick >= min * 0.999 && tick <= min * ratio * 1.001).toBe(true);
+    }
+  expect([1e6, 5e-3, 2e4, 3e4, 1e-4].map(tickRank)).toEqual([0, 1, 1, 2, 0]);
   expect(ninesTicks(0, 3.4).map(format.nines)).toEqual(["0 %", "50 %", "90 %", "99 %", "99.9 %"]);
   const [low, high] = logRange(100, 110);
   expect(high / low).toBeCloseTo(3, 6);

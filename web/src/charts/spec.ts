@@ -101,17 +101,34 @@ const depthAxis: Axis = { label: words.depth, format: format.plain, scale: "line
 const shareAxis: Axis = { label: words.inUse, format: format.share, scale: "linear" };
 const latencyAxis: Axis = { label: words.latency, format: format.latency, scale: "log", ticks: latencyTicks };
 
-/** 1, 2 and 5 times powers of ten; only the powers where those would be too many. */
+/** What powers of ten are multiplied by on a logarithmic axis, from the coarsest: so that a narrow one has ticks, too. */
+const tickFactors = [[1, 2, 5], [1, 1.5, 2, 3, 5, 7], [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9]];
+
+/** Ticks without which an axis tells nothing of its scale. */
+const ticksLeast = 2;
+
+/** 1, 2 and 5 times powers of ten; only the powers where those would be too many, and more where they would be too few. */
 export function latencyTicks(min: number, max: number): number[] {
-  const ticks: number[] = [];
-  const many = Math.log10(max / min) > 3;
-  for (let power = Math.floor(Math.log10(min)); power <= Math.ceil(Math.log10(max)); power += 1) {
-    for (const factor of many ? [1] : [1, 2, 5]) {
-      const tick = factor * 10 ** power;
-      if (tick >= min * 0.999 && tick <= max * 1.001) ticks.push(tick);
-    }
+  const isIn = (tick: number) => tick >= min * 0.999 && tick <= max * 1.001;
+  const [from, to] = [Math.floor(Math.log10(min)), Math.ceil(Math.log10(max))];
+  const powers = Array.from({ length: to - from + 1 }, (_, at) => 10 ** (from + at));
+  if (Math.log10(max / min) > 3) return powers.filter(isIn);
+  for (const factors of tickFactors) {
+    const ticks = powers.flatMap((power) => factors.map((factor) => factor * power)).filter(isIn);
+    if (ticks.length >= ticksLeast) return ticks;
   }
-  return ticks;
+  // So narrow, as where someone zooms in, that it is as good as linear: with round steps, of which three at most fit.
+  const power = 10 ** Math.floor(Math.log10((max - min) / ticksLeast));
+  const step = power * ([5, 2].find((factor) => (max - min) / (factor * power) >= ticksLeast) ?? 1);
+  const first = Math.ceil(min / step);
+  return Array.from({ length: Math.floor(max / step) - first + 1 }, (_, at) => (first + at) * step);
+}
+
+/** Which ticks of a logarithmic axis have their names first: powers of ten, then 2 and 5 times these, then the others. */
+export function tickRank(tick: number): number {
+  const factor = tick / 10 ** Math.floor(Math.log10(tick) + 1e-9);
+  const isNear = (other: number) => Math.abs(factor - other) < 1e-6;
+  return isNear(1) ? 0 : isNear(2) || isNear(5) ? 1 : 2;
 }
 
 /** Range of a logarithmic axis around values: some room, and never less than half a decade. */
@@ -166,7 +183,8 @@ type StreamFigure = "iops" | "bytes_per_s" | "depth";
 export function overTime(step: StepCharts, title: string, figure: StreamFigure): Spec {
   const axis = { iops: rateAxis, bytes_per_s: bandwidthAxis, depth: depthAxis }[figure];
   const lines = step.series.map((series, at) => {
-    const made = line(step.series.length > 1 ? seriesName(series) : axis.label, series[figure], at, axis.format);
+    const shown = figure === "depth" ? format.inFlight : axis.format;
+    const made = line(step.series.length > 1 ? seriesName(series) : axis.label, series[figure], at, shown);
     const hasRange = figure === "iops" && at === 0 && series.iops_min.length > 0;
     return hasRange ? { ...made, low: series.iops_min, high: series.iops_max } : made;
   });
