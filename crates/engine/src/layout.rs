@@ -279,7 +279,9 @@ impl Filling<'_> {
                     // Opened before anything is written: it is told of what fails from there on.
                     entry.insert(file.try_clone().map_err(fail)?);
                 }
-                let writer = users.iter().find(|stream| stream.changes());
+                // Of several that use it, who writes goes first. What is only read holds what its reader says of content: that of
+                // a device which compresses is read as fast as it is made small.
+                let writer = users.iter().find(|stream| stream.changes()).or(users.first());
                 let content = writer.map_or_else(random_content, |stream| stream.workload.content.clone());
                 let mut report = |written: u64| {
                     *done += written;

@@ -32,7 +32,13 @@ struct Left {
     until_trim: u64,
     /// Writes that the last batch should have read back and that were not there yet: it goes on with those that come.
     owed: u64,
+    /// Operations after which those are looked for: each by itself where the queue has one place, else enough to keep it filled.
+    look_after: u64,
 }
+
+/// Queues that a batch which goes on waits for, so that they are filled for most of the time: before and behind each look they
+/// run empty.
+const QUEUES_BETWEEN: u64 = 4;
 
 /// What is done with writes between two stretches of load.
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +48,7 @@ enum Errand {
 }
 
 impl Left {
-    fn of(rule: &VerifyRule, budget: Budget) -> Self {
+    fn of(rule: &VerifyRule, budget: Budget, queue_depth: u32) -> Self {
         let Budget { operations, bytes: pass } = budget;
         let mut left = Self {
             operations,
@@ -52,6 +58,7 @@ impl Left {
             until_check: u64::MAX,
             until_trim: u64::MAX,
             owed: 0,
+            look_after: if queue_depth > 1 { QUEUES_BETWEEN * u64::from(queue_depth) } else { 1 },
         };
         left.count_trims(rule);
         left
@@ -61,7 +68,8 @@ impl Left {
     /// them than a backlog wait at any time.
     fn count_checks(&mut self, rule: &VerifyRule, unchecked: u64) {
         if let VerifySchedule::Backlog { operations, batch: _ } = rule.schedule {
-            self.until_check = if self.owed > 0 { 1 } else { operations.saturating_sub(unchecked).max(1) };
+            let anew = operations.saturating_sub(unchecked).max(1);
+            self.until_check = if self.owed > 0 { self.look_after.min(self.owed).min(anew) } else { anew };
         }
     }
 
@@ -147,7 +155,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             }
             self.begin_after_ramp();
         }
-        let mut left = Left::of(&rule, self.budget);
+        let mut left = Left::of(&rule, self.budget, self.stream.queue_depth);
         loop {
             left.round = rule.round_bytes.min(left.pass);
             left.count_checks(&rule, self.unchecked());

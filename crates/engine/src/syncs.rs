@@ -25,8 +25,9 @@ pub(crate) struct PendingSync {
 }
 
 impl PendingSync {
-    fn whole(target: u32, data_only: bool) -> Self {
-        Self { target, data_only, offset: 0, length: 0, range_flags: 0 }
+    /// Of a whole target. `offset` is where the operation before it went, which logs tell; the sync does not heed it.
+    fn whole(target: u32, data_only: bool, offset: u64) -> Self {
+        Self { target, data_only, offset, length: 0, range_flags: 0 }
     }
 
     pub(crate) fn operation(self, slot: u32) -> Operation {
@@ -108,7 +109,7 @@ impl Syncs {
             [(&mut self.until_data, fdatasync_every, true), (&mut self.until_full, fsync_every, false)]
         {
             if due(left, every) {
-                self.pending = Some(PendingSync::whole(planned.extent, data_only));
+                self.pending = Some(PendingSync::whole(planned.extent, data_only, planned.offset));
             }
         }
     }
@@ -127,7 +128,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     pub(crate) fn sync_all_targets(&mut self, is_of_load: bool) {
         let targets = u32::try_from(self.targets).expect("extents are counted in 32 bits");
         for target in 0..targets {
-            let operation = PendingSync::whole(target, false).operation(0);
+            let operation = PendingSync::whole(target, false, self.slots[0].operation.offset).operation(0);
             if is_of_load {
                 self.tell_of(&operation);
             }

@@ -44,8 +44,9 @@ use std::path::{Path, PathBuf};
 use trigger::Trigger;
 use watch::Watch;
 
-/// What fathom says where fio says its version: whose behaviour it is, as scripts want to know, and who did it.
-const VERSION: &str = concat!("fio-3.33-fathom-", env!("CARGO_PKG_VERSION"));
+/// What fathom says where fio says its version: whose behaviour it is. Scripts read a number behind the dash and nothing else;
+/// fathom's own version is in the key `fathom` of the document, and said by `fathom --version`.
+const VERSION: &str = "fio-3.33";
 /// fio's exit code for whatever went wrong before or in a job.
 pub(crate) const FAILED: u8 = 1;
 /// Most failed jobs that an exit code counts; from 128 on it would stand for a signal.
@@ -282,7 +283,9 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
         say_lost(&logs::write_aggregate(&record, &spared));
     }
     let Collected { idleness, operations } = &collected;
-    let report = reports.ending(exit) + &reports.text(&record, Some(idleness), Some(operations), 0);
+    let report = reports.ending(exit)
+        + &reports.text(&record, Some(idleness), Some(operations), 0)
+        + reports.closing();
     let given = match &switches.output {
         Some(file) => output::write(Path::new(file), &(shown + &report), &spared),
         None => terminal::data(&report).map_err(|error| error.to_string()),
@@ -421,7 +424,7 @@ fn ran_none(
     attempt: &Attempt,
     fallen: Vec<Fallen>,
     collected: Collected,
-    reports: &Reports,
+    reports: &mut Reports,
     switches: &Switches,
     targets: &[PathBuf],
     before: Option<&Ran>,

@@ -162,6 +162,8 @@ pub(crate) struct Operations {
     pub(crate) offset_increment: Size,
     /// Smallest and largest size per direction (read, write, trim).
     pub(crate) block_sizes: [(u64, u64); 3],
+    /// Whether they are those of a `bsrange`, beside which `bs` has no effect.
+    pub(crate) has_block_range: bool,
     /// Split per direction; empty: none.
     pub(crate) splits: [Vec<SplitEntry>; 3],
     /// Alignment of random places per direction; 0: the block size.
@@ -552,6 +554,7 @@ impl Default for Settings {
                 offset: Size::Bytes(0),
                 offset_increment: Size::Bytes(0),
                 block_sizes: [(4096, 4096); 3],
+                has_block_range: false,
                 splits: [Vec::new(), Vec::new(), Vec::new()],
                 align: [0; 3],
                 sizes_by_access: false,

@@ -155,9 +155,13 @@ pub fn lower(document: &Document, surroundings: &Surroundings<'_>) -> Lowered {
     Lowered { job, diagnostics: found, streams, document: Some(expanded), tests: running }
 }
 
-/// What a run is called: the description up to its first comma, or what is run.
+/// What a run is called: the description, or what is run.
 fn title(document: &Document) -> String {
-    let description = document.setup.description.split(',').next().unwrap_or_default().trim();
+    let description = document
+        .setup
+        .description
+        .trim_end_matches(|letter: char| letter == ',' || letter.is_whitespace())
+        .trim();
     if description.is_empty() { "Iometer configuration".to_owned() } else { description.to_owned() }
 }
 

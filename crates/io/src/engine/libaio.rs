@@ -282,7 +282,8 @@ impl Engine for Libaio {
             descriptor: u32::try_from(target.descriptor()).expect("an open descriptor"),
             buffer: if moves { buffer as u64 } else { 0 },
             bytes: u64::from(operation.length),
-            offset: i64::try_from(operation.offset).unwrap_or(i64::MAX),
+            // The kernel refuses a sync with a place.
+            offset: if moves { i64::try_from(operation.offset).unwrap_or(i64::MAX) } else { 0 },
             rw_flags: flag(open.settings.nowait && moves, libc::RWF_NOWAIT) | flag(untorn, libc::RWF_ATOMIC),
             priority: priority.cast_signed(),
             flags: if priority > 0 { FLAG_IOPRIO } else { 0 },

@@ -10,7 +10,8 @@ use fathom_schema::{KindTally, LatencyTally, OperationKind, Record};
 /// Percentiles, by nearest rank, so that none is above the maximum.
 const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
 
-/// The object `fathom` of the document.
+/// The object `fathom` of the document. None of its keys from `jobs` on is one of fio's: scripts that look for a key by its name
+/// alone find no more of them than with fio.
 pub(super) fn beside(record: &Record, entries: &[EntryFigures<'_>]) -> Node {
     let findings = validity::findings(record).into_iter().map(|finding| {
         Node::object([
@@ -38,9 +39,9 @@ pub(super) fn beside(record: &Record, entries: &[EntryFigures<'_>]) -> Node {
 }
 
 fn job(figures: &EntryFigures<'_>) -> Node {
-    let mut job = vec![("jobname".to_owned(), Text(figures.entry.jobname.clone()))];
+    let mut job = vec![("job".to_owned(), Text(figures.entry.jobname.clone()))];
     for tally in &figures.sums.tally.kinds {
-        job.push((tally.kind.name().to_owned(), direction(figures, tally)));
+        job.push((format!("{}s", tally.kind.name()), direction(figures, tally)));
     }
     Object(job)
 }
@@ -52,7 +53,7 @@ fn direction(figures: &EntryFigures<'_>, tally: &KindTally) -> Node {
         ("completed_ios", Integer(tally.operations)),
         ("failed_ios", Integer(errors(tally))),
         ("runtime_s", Float(seconds)),
-        ("completed_iops", per_s(tally.operations)),
+        ("completed_per_s", per_s(tally.operations)),
     ];
     if tally.kind != OperationKind::Sync {
         direction.push(("bytes_per_s", per_s(tally.bytes)));
@@ -65,10 +66,10 @@ fn direction(figures: &EntryFigures<'_>, tally: &KindTally) -> Node {
 fn latency(tally: &LatencyTally) -> Node {
     let percentiles = PERCENTILES
         .into_iter()
-        .filter_map(|percent| Some((format!("{percent:.6}"), Integer(quantile(tally, percent / 100.0)?))));
+        .filter_map(|percent| Some((format!("p{percent}"), Integer(quantile(tally, percent / 100.0)?))));
     Node::object([
-        ("mean", Float(tally.moments.mean_ns())),
-        ("max", Integer(tally.moments.max_ns)),
-        ("percentile", Object(percentiles.collect())),
+        ("mean_ns", Float(tally.moments.mean_ns())),
+        ("max_ns", Integer(tally.moments.max_ns)),
+        ("percentiles_ns", Object(percentiles.collect())),
     ])
 }

@@ -34,6 +34,8 @@ pub(super) struct Reports {
     normal: bool,
     /// Streams whose jobs could not start, with their errors.
     fallen: BTreeMap<String, i32>,
+    /// Warnings that are not messages, a line each.
+    notes: String,
 }
 
 impl Reports {
@@ -47,6 +49,7 @@ impl Reports {
             json_plus: switches.wants(OutputFormat::JsonPlus),
             normal: switches.wants(OutputFormat::Normal),
             fallen: BTreeMap::new(),
+            notes: String::new(),
         }
     }
 
@@ -55,16 +58,21 @@ impl Reports {
         self.fallen.extend(fallen.iter().map(|fallen| (fallen.stream.clone(), fallen.errno)));
     }
 
-    /// What comes before the jobs start, with the warnings that are not messages: something only in the normal report, so
-    /// that others stay one document.
-    pub(super) fn opening(&self, loaded: &Loaded, plan: Option<&Plan>, facts: &Facts) -> String {
+    /// What comes before the jobs start: something only in the normal report, so that others stay one document. Warnings that
+    /// are not messages come after the report ([`Self::closing`]): scripts take figures out of it by the number of a line.
+    pub(super) fn opening(&mut self, loaded: &Loaded, plan: Option<&Plan>, facts: &Facts) -> String {
         if !self.normal {
             return String::new();
         }
         let warnings = if loaded.says_warnings() { Vec::new() } else { loaded.kept_warnings() };
-        let notes: String = warnings.iter().map(|warning| format!("note: {warning}\n")).collect();
+        self.notes = warnings.iter().map(|warning| format!("note: {warning}\n")).collect();
         let layouts = plan.map_or_else(String::new, |plan| layouts(&self.extras, plan, facts));
-        fio_banner(&banners(&self.extras), VERSION) + &layouts + &notes
+        fio_banner(&banners(&self.extras), VERSION) + &layouts
+    }
+
+    /// What comes after the last report.
+    pub(super) fn closing(&self) -> &str {
+        &self.notes
     }
 
     /// What comes before the last report when a signal ended the jobs.

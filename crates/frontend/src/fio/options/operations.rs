@@ -50,7 +50,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         &["blocksize"],
         P0,
         Value::Triple(Unit::Bytes, 1, BLOCK_MAX, |s, triple| {
-            for (slot, size) in s.operations.block_sizes.iter_mut().zip(triple) {
+            // A range that was given holds, whichever line comes last.
+            let has_range = s.operations.has_block_range;
+            for (slot, size) in s.operations.block_sizes.iter_mut().zip(triple).filter(|_| !has_range) {
                 if let Some(size) = size {
                     *slot = (size, size);
                 }
@@ -126,7 +128,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     refused("spr_cs", &[], &["0"], "it belongs to sprandom"),
 ];
 
-/// `4k-64k`, up to three of them for reads, writes and trims.
+/// `4k-64k`, up to three of them for reads, writes and trims. fio takes a comma behind the last for nothing.
 fn ranges(s: &mut Settings, text: &str, misreads: &mut Vec<Misread>) -> Result<(), String> {
     let mut ends = |text: &str| -> Result<(u64, u64), String> {
         let (low, high) = text
@@ -144,7 +146,9 @@ fn ranges(s: &mut Settings, text: &str, misreads: &mut Vec<Misread>) -> Result<(
         let (low, high) = (end(low)?, end(high)?);
         Ok((low.min(high), low.max(high)))
     };
+    let text = text.strip_suffix(',').unwrap_or(text);
     let given: Vec<(u64, u64)> = text.split(',').take(3).map(&mut ends).collect::<Result<_, _>>()?;
+    s.operations.has_block_range = true;
     for (at, slot) in s.operations.block_sizes.iter_mut().enumerate() {
         *slot = *given.get(at).or(given.last()).ok_or("it is empty")?;
     }
