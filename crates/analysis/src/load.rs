@@ -37,7 +37,7 @@ pub struct LoadPoint {
 }
 
 /// Operations of which one lies beyond a quantile.
-pub(crate) fn operations_for(q: f64) -> u64 {
+pub fn operations_for(q: f64) -> u64 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
     let needs = (1.0 / (1.0 - q) - 1e-6).ceil() as u64;
     needs

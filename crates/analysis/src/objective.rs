@@ -214,7 +214,9 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
     };
     let lowest = lowest(&trials);
     let undecided = match &alone {
-        Some(alone) if rate.is_none() => undecided(alone, &lowest, goals),
+        Some(alone) if rate.is_none() && !is_broken_when_idle(&alone.0, &points, &trials, goals) => {
+            undecided(alone, &lowest, goals)
+        }
         _ => None,
     };
     let state = match rate {
@@ -254,15 +256,17 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
     let reached = match (single, rate) {
         _ if wanted.is_some() || held_back.is_some() => None,
         (Some(single), _) if is_idle(single) => {
-            if rate.is_some() || undecided.is_some() {
-                reached_from(single, &points, &trials, goals)
+            let from_idle = if rate.is_some() || undecided.is_some() {
+                reached_from(single, &points, &trials, goals).filter(|found| fits(found, &trials, goals))
             } else {
                 None
-            }
+            };
+            from_idle.or_else(|| reached(rate?, &trials, goals))
         }
         (_, Some(rate)) => reached(rate, &trials, goals),
         (_, None) => None,
     };
+    let reached = reached.filter(|found| fits(found, &trials, goals));
     let alone = single.filter(|_| rate.is_none() && undecided.is_none()).and_then(|single| {
         let is_missed = |(which, goal): &(usize, &LatencyGoal)| {
             single.exceeds(goal) && lowest.first().is_some_and(|trial| trial.exceeds(*which, goal))
@@ -361,6 +365,49 @@ fn undecided(
         is_alone: (low..=high).contains(&limit_s(which)),
         lowest: trial.rate,
         there: Estimate { value: trial.latencies_s[which], interval: Some(trial.intervals_s[which]) },
+    })
+}
+
+/// Whether trials agree with where a limit is said to be reached: no more than one below it, which chance may bring, breaks a limit
+/// clearly, and no more than one above it keeps all of them clearly.
+fn fits(reached: &Estimate, trials: &[Trial], goals: &[LatencyGoal]) -> bool {
+    let (low, high) = reached.interval.unwrap_or((reached.value, reached.value));
+    let keeps_clearly = |trial: &Trial| {
+        trial.state != State::Overloaded
+            && goals.iter().zip(&trial.intervals_s).all(|(goal, (_, high))| *high <= goal.limit.as_secs_f64())
+    };
+    let broken = trials.iter().filter(|trial| trial.rate < low && trial.is_broken_clearly(goals)).count();
+    let kept = trials.iter().filter(|trial| trial.rate > high && keeps_clearly(trial)).count();
+    broken < BROKEN_MIN && kept < BROKEN_MIN
+}
+
+/// Whether a limit is broken however low the rate, which trials that are each too short for it tell together: what they have
+/// beyond the limit (of a percentile the share of operations, of the mean the mean itself) lies on a straight line over the rate,
+/// and where that begins it is too much, one-sided 95 %. So it is of a target that stands still now and then, which one operation
+/// at a time hardly meets: as long as it stands, none comes.
+fn is_broken_when_idle(
+    single: &LoadPoint,
+    points: &[LoadPoint],
+    trials: &[Trial],
+    goals: &[LatencyGoal],
+) -> bool {
+    let is_near =
+        |trial: &Trial| trial.state != State::Overloaded && trial.rate <= IDLE_LINE_MAX * single.rate;
+    let near: Vec<&LoadPoint> =
+        trials.iter().zip(points).filter(|(trial, _)| is_near(trial)).map(|(_, point)| point).collect();
+    goals.iter().any(|goal| {
+        let most = goal.quantile.map_or(goal.limit.as_secs_f64(), |q| 1.0 - q);
+        let beyond: Vec<Trialled> = near.iter().map(|point| certainty::beyond(point, goal)).collect();
+        let Some(Line { weights, mean: (x, y), spread, slope, left }) = Line::of(&beyond) else {
+            return false;
+        };
+        let freedom = beyond.len() as f64 - 2.0;
+        if freedom < 1.0 {
+            return false;
+        }
+        let error = (left / freedom).max(1.0).sqrt() * (1.0 / weights + x * x / spread).sqrt();
+        // Both tails of 90 % are one of 95 %.
+        y - slope * x - t_quantile(0.90, freedom) * error > most
     })
 }
 
@@ -481,7 +528,7 @@ fn reached_from(
     goals.iter().filter_map(of).min_by(|a, b| a.value.total_cmp(&b.value))
 }
 
-/// A rate with the inverse of its latency, and how much it counts.
+/// A rate with what is on a line over it, such as the inverse of its latency, and how much it counts.
 #[derive(Debug, Clone, Copy)]
 struct Trialled {
     x: f64,

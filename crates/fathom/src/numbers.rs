@@ -78,7 +78,7 @@ impl Table {
             line += bytes[seen..at + blank].split(|&byte| byte == b'\n').count() as u64 - 1;
             seen = at + blank;
             let cells = record.iter().map(|cell| String::from_utf8_lossy(cell).into_owned());
-            rows.push((line, cells.collect::<Vec<_>>()));
+            rows.push((line, without_remark(cells)));
         }
         rows.retain(|(_, cells)| cells.iter().any(|cell| !cell.is_empty()));
         let has_titles = rows.first().is_some_and(|(_, cells)| cells.iter().any(|cell| is_title(cell)));
@@ -256,6 +256,22 @@ fn in_utf_8<'a>(name: &str, bytes: &'a [u8]) -> Result<Cow<'a, [u8]>, String> {
         ));
     }
     Ok(text)
+}
+
+/// Cells up to a remark behind the last of them, which begins with a `#` after a blank.
+fn without_remark(cells: impl Iterator<Item = String>) -> Vec<String> {
+    let mut kept = Vec::new();
+    for mut cell in cells {
+        let remark =
+            cell.find(" #").or_else(|| cell.find("\t#")).or_else(|| cell.starts_with('#').then_some(0));
+        cell.truncate(remark.unwrap_or(cell.len()));
+        cell.truncate(cell.trim_end().len());
+        kept.push(cell);
+        if remark.is_some() {
+            break;
+        }
+    }
+    kept
 }
 
 /// The separator of which the first line that is no remark has most; a comma when it has none.

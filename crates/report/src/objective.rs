@@ -211,7 +211,7 @@ pub fn sentence(found: &Objective, wanted: Option<f64>) -> String {
                 let between = reached.interval.map_or_else(String::new, |(low, high)| {
                     format!(" (95 %: {}/s to {}/s)", Iops(low), Iops(high))
                 });
-                let chance = if found.is_bracket_chance() { ", be it by chance" } else { "" };
+                let chance = if found.is_bracket_chance() { ", possibly by chance" } else { "" };
                 format!(
                     "The limits are reached at {}/s{between}: {}/s kept them, {}/s did not{chance}.",
                     Iops(reached.value),
@@ -220,7 +220,7 @@ pub fn sentence(found: &Objective, wanted: Option<f64>) -> String {
                 )
             }
             (Some(missed), None) if found.is_bracket_chance() => format!(
-                "{}/s kept the limits and {}/s did not, be it by chance: the trials do not tell how near to either the limits are reached.",
+                "{}/s kept the limits and {}/s did not, possibly by chance: the trials do not tell how near to either the limits are reached.",
                 Iops(rate),
                 Iops(missed)
             ),
@@ -243,7 +243,12 @@ pub fn sentence(found: &Objective, wanted: Option<f64>) -> String {
                     time(*seconds),
                     Iops(lowest)
                 ),
-                None => format!("Not met: even {}/s does not keep the limits.", Iops(lowest)),
+                None => {
+                    format!(
+                        "Not met: even {}/s, the lowest rate that was tried, does not keep the limits.",
+                        Iops(lowest)
+                    )
+                }
             }
         }
     }
@@ -427,7 +432,7 @@ mod tests {
             };
             sentence(&found, None)
         };
-        let by_chance = "489/s kept the limits and 493/s did not, be it by chance";
+        let by_chance = "489/s kept the limits and 493/s did not, possibly by chance";
         assert!(said(0.0002, State::NotMet).starts_with(by_chance));
         assert!(said(0.00007, State::NotMet).starts_with(by_chance), "489/s may take longer than 2 ms");
         let clear = "The limits are reached between 489/s, which kept them, and 493/s.";

@@ -364,7 +364,7 @@ pub struct StreamSummary {
     /// The same figures by target, over the same window: they add up to `total`. Empty where it goes to one target alone, where
     /// it goes to more than 64, which are not counted apart, and in records of before they were.
     pub targets: Vec<TargetFigures>,
-    /// One point per interval, ramp included and marked. In a long record (more than 8,192 intervals of all streams
+    /// One point per interval, ramp included and marked. In a long record (more than 16,384 intervals of all streams
     /// together) a point stands for up to 16, 256 or 4,096 intervals.
     pub series: Vec<Point>,
 }

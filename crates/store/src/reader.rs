@@ -14,9 +14,9 @@ use std::ops::Deref;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// Rows of one level that a record is looked through by, at most: over two hours of seconds of one stream, and parsed in a
-/// tenth of a second. Of a longer record, sums are read.
-const OVERVIEW_ROWS_MAX: u64 = 8192;
+/// Rows of one level that a record is looked through by, at most: over four hours of seconds of one stream, and parsed in a
+/// fifth of a second. Of a longer record, sums are read.
+const OVERVIEW_ROWS_MAX: u64 = 16 << 10;
 
 /// The whole record in `path`, up to the last committed event when its writer was killed. Where a long run has forgotten
 /// its oldest intervals, their sums are in their place. May take as much memory as the file; see [`overview`] and

@@ -549,11 +549,11 @@ mod tests {
     fn a_long_record_is_looked_through_by_sums() {
         let folder = tempfile::tempdir().unwrap();
         // Killed in the middle of sums of every level.
-        let path = long_run(folder.path(), 10_007, LEVEL_BYTES_MAX, false);
-        check_covers(&crate::overview(&path).unwrap(), 10_007, 10_007 / 16 + 7);
+        let path = long_run(folder.path(), 20_007, LEVEL_BYTES_MAX, false);
+        check_covers(&crate::overview(&path).unwrap(), 20_007, 20_007 / 16 + 7);
         let record = crate::read(&path).unwrap();
-        assert_eq!(record.steps[0].intervals.len(), 10_007);
-        check_covers(&record, 10_007, 10_007);
+        assert_eq!(record.steps[0].intervals.len(), 20_007);
+        check_covers(&record, 20_007, 20_007);
     }
 
     #[test]

@@ -48,7 +48,8 @@ impl fmt::Display for Iops {
         let text = match self.0 {
             n if n >= 1e9 => format!("{}G", significant(n / 1e9)),
             n if n >= 1e6 => format!("{}M", significant(n / 1e6)),
-            n if n >= 1e4 => format!("{}k", significant(n / 1e3)),
+            // What would be printed as 10000 is.
+            n if n >= 9999.5 => format!("{}k", significant(n / 1e3)),
             n => significant(n),
         };
         f.pad(&text)

@@ -59,6 +59,9 @@ pub struct Rates {
     pub alone_s: Estimate,
 }
 
+/// By how much the shortest response time may lie below that of an idle target by the law, as a share, for noise.
+const SHORTER_MAX: f64 = 0.1;
+
 /// A rate as it was measured, once or on average.
 #[derive(Debug, Clone, PartialEq)]
 struct Row {
@@ -162,7 +165,10 @@ pub(super) fn curve(
                 limit(goal, &latencies_s, n, x)
             })
             .collect(),
-        remarks: held_back.map_or_else(|| unmeasured(&found, limits), |told| vec![told]),
+        remarks: held_back.map_or_else(
+            || unmeasured(&found, limits).into_iter().chain(without_units(&found)).collect(),
+            |told| vec![told],
+        ),
     };
     let carried = carried(&groups, &offered, &states);
     let alone_s = estimate(&|found| found.alone_s)
@@ -268,6 +274,15 @@ fn limit(goal: &LatencyGoal, latencies_s: &[f64], n: Option<Estimate>, x: Option
 }
 
 /// Whether two rates are one that was asked for several times: shares of a maximum are rounded when they are written.
+/// What is to be said where response times are not those of units that operations wait for.
+fn without_units(found: &Figures) -> Option<String> {
+    (found.alone_s.is_some() && found.units.is_none()).then(|| {
+        "response times at low rates do not grow as where operations wait for units alone (a target that stands still now and then has \
+         such): how many work in parallel is not told by them"
+            .to_owned()
+    })
+}
+
 fn same(a: f64, b: f64) -> bool {
     (a / b - 1.0).abs() < 1e-6
 }
@@ -284,7 +299,7 @@ fn mean(rows: &[Row], draw: &Redraw) -> Row {
 }
 
 fn figures(most: f64, rows: &[Row], limits: &[LatencyGoal], irregular: f64) -> Figures {
-    let alone_s = alone(most, rows, irregular);
+    let (alone_s, is_of_law) = alone(most, rows, irregular).unzip();
     let load = |x: f64, at: usize, share: f64| {
         let inverse = between(1.0 / rows[at].mean_s, 1.0 / rows[at + 1].mean_s, share);
         x / inverse
@@ -312,7 +327,7 @@ fn figures(most: f64, rows: &[Row], limits: &[LatencyGoal], irregular: f64) -> F
         doubled: alone_s.and_then(|alone_s| crossing(&|row| row.mean_s, 2.0 * alone_s)),
         nearly: nearly(),
         // The utilisation law: at full speed c units are busy, each with an operation as long as it takes alone.
-        units: alone_s.map(|alone_s| most * alone_s),
+        units: alone_s.map(|alone_s| most * alone_s).filter(|_| is_of_law == Some(true)),
         limits: (0..limits.len())
             .map(|which| crossing(&|row| row.latencies_s[which], limits[which].limit.as_secs_f64()))
             .collect(),
@@ -324,8 +339,10 @@ fn figures(most: f64, rows: &[Row], limits: &[LatencyGoal], irregular: f64) -> F
 /// C(c, ρ)/(μ − λ) where service is random (Erlang's C, the highest rate μ), for half of that times [`constant_share`] where all
 /// take as long, and by how irregular their service is for what lies between (Cosmetatos 1976): exact for M/M/c (κ = 1) and M/G/1
 /// (Pollaczek and Khinchine; κ = 1/2 where all take as long), near for others. R = S + that is fitted in S and κ, with
-/// c = μ·S by the utilisation law. One rate alone does not tell κ, which is then `irregular`.
-fn alone(most: f64, rows: &[Row], irregular: f64) -> Option<f64> {
+/// c = μ·S by the utilisation law. One rate alone does not tell κ, which is then `irregular`. With it whether response times are of that
+/// law: none is shorter than what an operation takes alone, and where the law says so it is not theirs (a target that stands still now
+/// and then), and the shortest of them is what is known.
+fn alone(most: f64, rows: &[Row], irregular: f64) -> Option<(f64, bool)> {
     let first = rows.first().filter(|row| row.done < NEARLY * most)?;
     let calm = rows.iter().filter(|row| row.done <= CALM * most).count().max(1);
     let calm = &rows[..calm.min(rows.len())];
@@ -340,7 +357,10 @@ fn alone(most: f64, rows: &[Row], irregular: f64) -> Option<f64> {
             break;
         }
     }
-    alone_s.is_finite().then_some(alone_s)
+    let shortest = rows.iter().map(|row| row.mean_s).fold(f64::INFINITY, f64::min);
+    let is_of_law = alone_s <= (1.0 + SHORTER_MAX) * shortest;
+    let alone_s = if is_of_law { alone_s } else { shortest };
+    alone_s.is_finite().then_some((alone_s, is_of_law))
 }
 
 /// S of R = S + wait with so many units, every relative error alike. The wait is ((2κ − 1) + (1 − κ)·g)·C/(μ − λ) with g of

@@ -2,6 +2,7 @@
 //! operations that follow one another resemble one another: the larger interval counts of that of independent operations
 //! and that of stretches of time.
 
+use super::Trialled;
 use crate::load::LoadPoint;
 use crate::statistics::{rank_bounds, subsessions, t_quantile};
 use fathom_metrics::{Latency, bucket_of};
@@ -46,6 +47,29 @@ fn bounds_s(point: &LoadPoint, quantile: Option<f64>, inflation: f64) -> (f64, f
             (low.and_then(at).unwrap_or(0.0), high.and_then(at).unwrap_or(f64::INFINITY))
         }
     }
+}
+
+/// What a rate has beyond a goal, weighed by the inverse of its variance: of a percentile the share of operations that take longer than
+/// its limit, of the mean the mean itself, in seconds.
+pub(super) fn beyond(point: &LoadPoint, goal: &LatencyGoal) -> Trialled {
+    let moments = &point.response.moments;
+    let count = (moments.count as f64).max(1.0);
+    let (y, variance) = match goal.quantile {
+        None => (point.mean_s, (moments.stddev_ns() / 1e9).powi(2)),
+        Some(_) => {
+            let last = bucket_of(goal.limit.0);
+            let buckets = point.response.histogram.buckets();
+            let kept: u64 =
+                buckets.filter(|(bucket, _)| *bucket as usize <= last).map(|(_, count)| count).sum();
+            let share = 1.0 - kept as f64 / count;
+            // Of none, or of all, the variance is not none: that of one in so many.
+            let least = 1.0 / count;
+            (share, (share * (1.0 - share)).max(least * (1.0 - least)))
+        }
+    };
+    // Operations that take all the same time have no variance: a millionth is no matter.
+    let least = (y * 1e-6).powi(2).max(f64::MIN_POSITIVE);
+    Trialled { x: point.rate, y, weight: count / variance.max(least) }
 }
 
 /// By how much the variance of what a goal is about exceeds that of as many independent operations, 1 at least: from how far

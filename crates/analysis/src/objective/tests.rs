@@ -236,3 +236,79 @@ fn a_line_through_trials_finds_the_limit_between_them() {
     let rising: Vec<Trialled> = exact.iter().map(|one| Trialled { y: -one.y, ..*one }).collect();
     assert_eq!(crossing(&rising, 100.0, 0.0), None);
 }
+
+/// Where a limit is said to be reached, at most one trial far from it says otherwise by chance.
+#[test]
+fn trials_that_say_otherwise_take_an_estimate_away() {
+    let goals: [LatencyGoal; 1] = ["p99<150us".parse().expect("a goal")];
+    let trial = |rate: f64, (low, high): (f64, f64)| Trial {
+        rate,
+        offered: rate,
+        done: rate,
+        latencies_s: vec![f64::midpoint(low, high) * 1e-6],
+        intervals_s: vec![(low * 1e-6, high * 1e-6)],
+        needs: vec![None],
+        state: if f64::midpoint(low, high) > 150.0 { State::NotMet } else { State::Met },
+        held_back: None,
+    };
+    let (kept, unclear, broken) = ((120.0, 140.0), (140.0, 165.0), (155.0, 190.0));
+    let at = |value: f64| Estimate { value, interval: Some((value - 20.0, value + 20.0)) };
+    let trials = [trial(176.0, kept), trial(191.0, unclear), trial(312.0, broken), trial(625.0, broken)];
+    assert!(fits(&at(200.0), &trials, &goals) && fits(&at(400.0), &trials, &goals), "one may be chance");
+    assert!(!fits(&at(1516.0), &trials, &goals));
+    let higher = [trial(800.0, kept), trial(900.0, kept)];
+    assert!(!fits(&at(200.0), &higher, &goals) && fits(&at(890.0), &higher, &goals));
+}
+
+/// A target that stands still now and then: one operation alone hardly meets that, and at every low rate 17 of a thousand wait too
+/// long. Each trial is too short to tell; of a p99 they tell together, of a p98 there is nothing to tell, and where waits grow
+/// from none with the rate it is no idle target's.
+#[test]
+fn low_rates_tell_together_what_each_is_too_short_for() {
+    use fathom_metrics::{bucket_of, merge_sparse};
+    use fathom_schema::SparseHistogram;
+    let point = |rate: f64, count: u64, slow: u64| {
+        let mut response = LatencyTally::default();
+        response.moments.count = count;
+        for (count, ns) in [(count - slow, 1_000_000), (slow, 90_000_000)] {
+            let index = u32::try_from(bucket_of(ns)).expect("bucket indices are small");
+            merge_sparse(&mut response.histogram, &SparseHistogram::from_iter([(index, count)]));
+        }
+        LoadPoint {
+            held: 1.0,
+            rate,
+            mean_s: 1e-3,
+            response,
+            bytes_per_s: 0.0,
+            errors: 0,
+            offered: rate,
+            dropped: 0,
+            backlog_max: 0,
+        }
+    };
+    let trial = |rate: f64| Trial {
+        rate,
+        offered: rate,
+        done: rate,
+        latencies_s: vec![0.09],
+        intervals_s: vec![(0.0, f64::INFINITY)],
+        needs: vec![None],
+        state: State::NotMet,
+        held_back: None,
+    };
+    let single = point(1000.0, 100_000, 20);
+    let rates = [2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 125.0];
+    let trials: Vec<Trial> = rates.map(trial).to_vec();
+    let of = |share: &dyn Fn(f64) -> f64, goal: &str| {
+        let at = |rate: f64| {
+            let count = rate * 600.0;
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "counts")]
+            point(rate, count as u64, (count * share(rate)).round() as u64)
+        };
+        let points: Vec<LoadPoint> = rates.map(at).to_vec();
+        is_broken_when_idle(&single, &points, &trials, &[goal.parse().expect("a goal")])
+    };
+    assert!(of(&|_| 0.017, "p99<30ms"));
+    assert!(!of(&|_| 0.017, "p98<30ms"));
+    assert!(!of(&|rate| 0.0005 * rate, "p99<30ms"), "none at rates near none");
+}

@@ -407,34 +407,50 @@ fn is_possible(law: &Law, loads: &[curve::Load]) -> bool {
 
 /// Fits of resampled data: residuals drawn with replacement and put back on the law. They are alike once each is divided by the power
 /// of throughput that errors grow with: where that is another one than the weights take for it, they are those of a law that is
-/// fitted with weights by it, and what is put back is of the size that errors have there.
+/// fitted with weights by it, and what is put back is of the size that errors have there. Where nothing tells that power, half of
+/// the data is drawn as if errors were alike and half as if they grew with throughput: either is usual, and a figure that
+/// hangs on the small loads is uncertain by the one, one that hangs on the large ones by the other.
 fn resample(fit: &Fit, points: &[Point], weighting: Weighting, seed: u64) -> Vec<Law> {
     // Exact data has nothing to resample.
     if fit.is_exact() || points.len() <= fit.coefficients.len() {
         return Vec::new();
     }
     let mut random = fastrand::Rng::with_seed(seed);
+    // The order in which points come is no matter.
+    let mut points = points.to_vec();
+    points.sort_by(|a, b| a.n.total_cmp(&b.n).then(a.x.total_cmp(&b.x)));
+    let points = points.as_slice();
     // Residuals of a fit are smaller than the errors behind them by √(1 − p/n), and of few of them the variance is
     // uncertain, which makes Student's t out of the normal's 1.96.
     let freedom = (points.len() - fit.coefficients.len()) as f64;
     let spread = (points.len() as f64 / freedom).sqrt() * t_quantile(0.95, freedom) / 1.96;
     // Who weighs every per cent alike has said how errors grow.
-    let seen = if weighting == Weighting::Equal { scatter_power(points) } else { None };
-    let seen = seen.and_then(|power| Some((power, fit.again(points, power)?)));
-    let (power, of_errors) = seen.unwrap_or((weighting.power(), fit.law));
-    let scale = |x: f64| x.powf(power);
-    let residuals: Vec<f64> =
-        points.iter().map(|p| spread * (p.x - of_errors.throughput(p.n)) / scale(p.x)).collect();
+    let powers = match (weighting, scatter_power(points)) {
+        (Weighting::Relative, _) => vec![1.0],
+        (Weighting::Equal, Some(power)) => vec![power],
+        (Weighting::Equal, None) => vec![0.0, 1.0],
+    };
+    let scale = |x: f64, power: f64| x.powf(power);
+    let ways: Vec<(f64, Vec<f64>)> = powers
+        .into_iter()
+        .map(|power| {
+            let of_errors = if power == weighting.power() { None } else { fit.again(points, power) };
+            let of_errors = of_errors.unwrap_or(fit.law);
+            let residual = |p: &Point| spread * (p.x - of_errors.throughput(p.n)) / scale(p.x, power);
+            (power, points.iter().map(residual).collect())
+        })
+        .collect();
     let smallest = points.iter().map(|p| p.x).fold(f64::INFINITY, f64::min) * 1e-3;
     let taken = spread_over(points);
     let shrunk = (taken.len() as f64 / points.len() as f64).sqrt();
     (0..curve::RESAMPLES)
-        .filter_map(|_| {
+        .filter_map(|turn| {
+            let (power, residuals) = &ways[turn % ways.len()];
             let drawn: Vec<Point> = taken
                 .iter()
                 .map(|p| {
                     let fitted = fit.law.throughput(p.n);
-                    let error = shrunk * residuals[random.usize(..residuals.len())] * scale(fitted);
+                    let error = shrunk * residuals[random.usize(..residuals.len())] * scale(fitted, *power);
                     Point { n: p.n, x: (fitted + error).max(smallest) }
                 })
                 .collect();

@@ -17,7 +17,7 @@ use crate::statistics::{
     Change, Course, Hurst, Sample, Trend, Wave, alternation, correlation_allowed, course, hurst, trend,
     warm_up, wave,
 };
-use fathom_schema::Severity;
+use fathom_schema::{Record, Severity};
 use fathom_units::{Iops, Nanos};
 use stretches::Stretch;
 
@@ -90,6 +90,35 @@ struct Second {
     quick_s: f64,
     /// Operations in flight, in the mean.
     in_flight: f64,
+}
+
+/// Times of a step's interval from which on what stands for one is a sum of several.
+const SUMMED_MIN: f64 = 2.0;
+
+/// Says so where a record is so long that sums stand for its intervals: what is shorter goes unseen in them.
+pub(super) fn run(record: &Record, found: &mut Found) {
+    let longest = record
+        .steps
+        .iter()
+        .flat_map(|step| {
+            let edge = step.started.step.interval.as_secs_f64();
+            let is_sum = move |length: f64| length >= SUMMED_MIN * edge;
+            let of_all = step.intervals.iter().filter(|interval| !interval.late);
+            of_all
+                .map(|interval| interval.end.since(interval.start).as_secs_f64())
+                .filter(move |length| is_sum(*length))
+        })
+        .fold(0.0, f64::max);
+    if longest > 0.0 {
+        found.add(
+            "behaviour.summed",
+            Severity::Info,
+            format!(
+                "the record is long: how it behaved over time was looked at in sums of up to {longest:.0} s"
+            ),
+            "stalls that are much shorter than that are not told; those of a shorter run are",
+        );
+    }
 }
 
 /// Checks of one step.

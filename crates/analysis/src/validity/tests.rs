@@ -404,7 +404,7 @@ fn sums_of_intervals_are_as_long_as_those() {
     step.intervals[0].end = end;
     let worker = &mut step.finished.as_mut().unwrap().streams[0].workers[0];
     (worker.tally.arrivals, worker.tally.backlog_max, worker.waiting) = (12_000, 2_000, 2_000);
-    check(&summed, &[("pacing.overloaded", Severity::Invalid)]);
+    check(&summed, &[("pacing.overloaded", Severity::Invalid), ("behaviour.summed", Severity::Info)]);
 }
 
 /// Ten times as much as is done, for less than two intervals; and the same share of a tiny load, which is chance.

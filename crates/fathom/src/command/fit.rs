@@ -28,6 +28,11 @@ const LOAD: [&str; 14] = [
     "vusers",
     "db_time",
 ];
+/// Titles of a load that is one worker's, beside which a column says how many there are.
+const DEPTH: [&str; 4] = ["depth", "queue_depth", "qd", "iodepth"];
+/// Titles of how many workers there are.
+const WORKERS: [&str; 8] =
+    ["numjobs", "num_jobs", "jobs", "nr_jobs", "threads", "workers", "processes", "clients"];
 /// The same for throughput.
 const THROUGHPUT: [&str; 10] = [
     "x",
@@ -108,7 +113,7 @@ enum Weights {
 
 pub(crate) fn run(args: &FitArgs) -> Exit {
     match read(args) {
-        Ok(Measured { table, points, latency, bandwidth, ignored }) => {
+        Ok(Measured { table, points, latency, bandwidth, said }) => {
             let weighting = match args.weights {
                 Weights::Equal => Weighting::Equal,
                 Weights::Relative => Weighting::Relative,
@@ -126,7 +131,7 @@ pub(crate) fn run(args: &FitArgs) -> Exit {
                 let contradicts = |latency| contradiction(&points, latency);
                 answers.remarks.extend(latency.as_deref().and_then(contradicts));
             }
-            answers.remarks.extend(ignored);
+            answers.remarks.extend(said);
             if args.json {
                 crate::printed(&answer::json(&answers, &points, unit, bandwidth.as_deref()))
             } else {
@@ -148,8 +153,8 @@ struct Measured {
     latency: Option<(Vec<f64>, &'static str)>,
     /// Title of a throughput that counts bytes.
     bandwidth: Option<String>,
-    /// What is to be said of columns that are not used.
-    ignored: Option<String>,
+    /// What is to be said of columns that make the load together, or are not used.
+    said: Vec<String>,
 }
 
 fn read(args: &FitArgs) -> Result<Measured, String> {
@@ -163,7 +168,13 @@ fn read(args: &FitArgs) -> Result<Measured, String> {
             table.title(at)
         ));
     }
-    let (n, x) = (table.positive(load)?, table.positive(throughput)?);
+    let (mut n, x) = (table.positive(load)?, table.positive(throughput)?);
+    // What a target has to do is all that is in flight.
+    let of_each = table.column(&DEPTH).zip(table.column(&WORKERS)).filter(|_| args.columns.is_empty());
+    if let Some((depth, workers)) = of_each {
+        let each = table.positive(workers)?;
+        n = table.positive(depth)?.into_iter().zip(each).map(|(depth, workers)| depth * workers).collect();
+    }
     let title = table.title(throughput);
     let (factor, bandwidth) = match titles::counts(&title) {
         Some(Counts::Operations(factor)) => (factor, None),
@@ -188,7 +199,10 @@ fn read(args: &FitArgs) -> Result<Measured, String> {
             table.name(),
             loads.len(),
             if loads.len() == 1 { "load" } else { "different loads" },
-            table.title(load)
+            of_each.map_or_else(
+                || table.title(load),
+                |(depth, workers)| format!("{} × {}", table.title(depth), table.title(workers))
+            )
         ));
     }
     let latency_at = latency;
@@ -196,11 +210,23 @@ fn read(args: &FitArgs) -> Result<Measured, String> {
         Some(at) => Some(seconds(&table, at, &points, bandwidth.is_some())?),
         None => None,
     };
-    let others = |at: &usize| ![Some(load), Some(throughput), latency_at].contains(&Some(*at));
+    let (depth, workers) = of_each.unzip();
+    let others =
+        |at: &usize| ![Some(load), Some(throughput), latency_at, depth, workers].contains(&Some(*at));
     let others: Vec<String> = (0..table.width()).filter(others).map(|at| table.title(at)).collect();
+    let product = of_each.map(|(depth, workers)| {
+        format!(
+            "the load is {} × {}, all that is in flight; --columns {},{} takes the one alone",
+            table.title(depth),
+            table.title(workers),
+            table.title(depth),
+            table.title(throughput)
+        )
+    });
     let ignored = (args.columns.is_empty() && !others.is_empty())
         .then(|| format!("not used: {}; a mean latency is taken in with --columns N,X,R", others.join(", ")));
-    Ok(Measured { table, points, latency, bandwidth, ignored })
+    let said = product.into_iter().chain(ignored).collect();
+    Ok(Measured { table, points, latency, bandwidth, said })
 }
 
 /// Columns of load, throughput and latency.

@@ -87,7 +87,11 @@ pub(crate) fn run(args: &JudgeArgs) -> Exit {
                     (series, judgement)
                 })
                 .collect();
-            if args.json { crate::printed(&document(&judged)) } else { crate::shown(&text(&judged, rule)) }
+            if args.json {
+                crate::printed(&document(&judged, rule))
+            } else {
+                crate::shown(&text(&judged, rule))
+            }
         }
         Err(reason) => {
             terminal::message(&format!("error: {reason}"));
@@ -189,7 +193,7 @@ fn window_rounds(series: &Series, judgement: &Judgement) -> Option<(i64, i64)> {
     Some((series.rounds[judgement.until - WINDOW].0, series.rounds[judgement.until - 1].0))
 }
 
-fn document(judged: &[(Series, Judgement)]) -> String {
+fn document(judged: &[(Series, Judgement)], rule: Rule) -> String {
     let row = |(series, judgement): &(Series, Judgement)| {
         let window = judgement.window;
         // A 0 has no sign.
@@ -198,6 +202,7 @@ fn document(judged: &[(Series, Judgement)]) -> String {
             |of: fn(&Window) -> f64| window.as_ref().map(|w| of(w) / w.mean.abs()).filter(|s| s.is_finite());
         json!({
             "series": series.name,
+            "rule": rule.name(),
             "steady": judgement.steady_at.is_some(),
             "at_round": judgement.steady_at.map(|at| series.rounds[at - 1].0),
             "range": figure(|w| w.range),

@@ -5,6 +5,7 @@ use crate::numbers::{Table, UNITS_NS};
 use crate::terminal;
 use clap::Args;
 use fathom_analysis::layouts;
+use fathom_analysis::load::operations_for;
 use fathom_analysis::statistics::{QuantileEstimate, Sample, quantiles};
 use fathom_units::Nanos;
 use serde_json::json;
@@ -206,15 +207,8 @@ fn text(values: &[f64], unit: &str, percents: &[f64], found: &[QuantileEstimate]
 
 /// The interval that allows for memory, or what it takes for one.
 fn interval_text(count: u64, found: &QuantileEstimate) -> String {
-    let QuantileEstimate {
-        q: _,
-        value: _,
-        interval: _,
-        interval_with_memory,
-        needs,
-        needs_with_memory,
-        inflation,
-    } = found;
+    let QuantileEstimate { q, value, interval: _, interval_with_memory, needs, needs_with_memory, inflation } =
+        found;
     let time = |value: f64| nanos(value).approximate();
     let is_remembered = inflation.is_none_or(|inflation| inflation > 1.0);
     match (interval_with_memory, needs_with_memory) {
@@ -222,6 +216,9 @@ fn interval_text(count: u64, found: &QuantileEstimate) -> String {
             format!("{} to {}, widened: neighbours resemble one another", time(*low), time(*high))
         }
         (Some((low, high)), _) => format!("{} to {}", time(*low), time(*high)),
+        (None, _) if value.is_none() => {
+            format!("n/a (needs n ≥ {}, an interval n ≥ {needs})", operations_for(*q))
+        }
         (None, _) if count < *needs => format!("n/a (an interval needs n ≥ {needs})"),
         (None, Some(all)) => {
             format!("n/a (neighbours resemble one another: an interval needs n ≥ about {})", roughly(*all))

@@ -219,7 +219,7 @@ fn percentiles_come_with_what_the_sample_can_tell() {
     assert_eq!(document["quantiles"][2]["value_ns"], Value::Null);
     assert_eq!(document["quantiles"][2]["needs"], 3688);
     let page = bench.fathom("percentiles some.txt").expect(0, &[]).out.clone();
-    assert!(page.contains("n/a (an interval needs n ≥ 3688)"), "{page}");
+    assert!(page.contains("n/a (needs n ≥ 1000, an interval n ≥ 3688)"), "{page}");
     assert!(page.contains("A percentile is printed where a value lies beyond it"), "{page}");
 }
 

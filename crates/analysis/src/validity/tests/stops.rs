@@ -4,7 +4,7 @@
 use super::frequent::{exponential, simulated};
 use super::timeline::{behaviour, counted};
 use super::{base, findings};
-use crate::sample::{normal, record};
+use crate::sample::{StreamShape, normal, record};
 use fathom_schema::{Finding, Phase, Record, Severity, Stop, StreamTally};
 
 fn told(record: &Record) -> Vec<String> {
@@ -269,4 +269,16 @@ fn errors_in_a_ramp_are_told() {
         (one.severity, one.evidence.as_str()),
         (Severity::Invalid, "1 of the ramp's operations failed: EIO × 1")
     );
+}
+
+#[test]
+fn sums_that_stand_for_intervals_are_told() {
+    let mut record = record(&[StreamShape { seconds: 64, ..base() }]);
+    let is_told = |record: &Record| findings(record).iter().any(|finding| finding.id == "behaviour.summed");
+    assert!(!is_told(&record));
+    let intervals = &mut record.steps[0].intervals;
+    let edge = intervals[16].start;
+    intervals.drain(1..16);
+    intervals[0].end = edge;
+    assert!(is_told(&record));
 }
