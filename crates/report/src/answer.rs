@@ -23,11 +23,16 @@ const ENVIRONMENT_SHOWN: [&str; 7] = [
 
 /// The run's answer in one sentence.
 pub(crate) fn headline(summary: &Summary) -> String {
-    let steps = || steps_line(summary);
+    // What a condition ended is first of all that.
+    let ended = summary.reason.as_ref().filter(|_| summary.state == "aborted");
+    let ended = ended.map_or_else(String::new, |reason| {
+        format!("Ended by a condition of the job ({}). ", visible(reason))
+    });
+    let steps = || format!("{ended}{}", steps_line(summary));
     match (summary.sentence(), &summary.unanswered) {
         (sentence, Some(unanswered)) => {
             let sentence = sentence.map(|sentence| sentence + " ").unwrap_or_default();
-            format!("{} {sentence}{}", unanswered.sentence(), steps())
+            format!("{} {sentence}{}", unanswered.sentence(), steps_line(summary))
         }
         // Thresholds say nothing of how fast it was.
         (Some(sentence), None) if summary.is_plain() => format!("{sentence} {}", steps()),

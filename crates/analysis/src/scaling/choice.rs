@@ -197,9 +197,11 @@ pub fn answers(
         knee: within(estimate(&Law::knee)),
         n_at_95_percent: within(match law {
             Some(own) => own.most().and_then(|_| {
-                // 95 % of a peak and of a ceiling are two figures: resamples of the other kind say nothing of this one.
+                // 95 % of a peak and of a ceiling are two figures: resamples of the other kind say nothing of this one. Nor
+                // do those of a soft minimum at the bound of its sharpness, where it is contention, on this side of it.
+                let at_bound = |law: &Law| matches!(law, Law::SoftMin { sharpness, .. } if *sharpness <= SHARPNESS_LEAST);
                 estimate(&|law| {
-                    let is_same = law.peak().is_some() == own.peak().is_some();
+                    let is_same = law.peak().is_some() == own.peak().is_some() && at_bound(law) == at_bound(&own);
                     if is_same { law.load_at(0.95 * most(law)?) } else { None }
                 })
             }),
@@ -243,6 +245,9 @@ pub fn answers(
         chosen,
     }
 }
+
+/// Sharpness up to which a soft minimum is contention alone: its bound of 1, but for rounding.
+const SHARPNESS_LEAST: f64 = 1.0 + 1e-6;
 
 /// Share of linear growth that the smallest load has to keep by a law for what one operation alone does to be told by it.
 const ALONE_SHARE_MIN: f64 = 0.8;
