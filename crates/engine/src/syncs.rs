@@ -128,7 +128,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     pub(crate) fn sync_all_targets(&mut self, is_of_load: bool) {
         let targets = u32::try_from(self.targets).expect("extents are counted in 32 bits");
         for target in 0..targets {
-            let operation = PendingSync::whole(target, false, self.slots[0].operation.offset).operation(0);
+            let operation = PendingSync::whole(target, false, 0).operation(0);
             if is_of_load {
                 self.tell_of(&operation);
             }

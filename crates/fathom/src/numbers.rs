@@ -258,18 +258,17 @@ fn in_utf_8<'a>(name: &str, bytes: &'a [u8]) -> Result<Cow<'a, [u8]>, String> {
     Ok(text)
 }
 
-/// Cells up to a remark behind the last of them, which begins with a `#` after a blank.
+/// Cells up to a remark behind a number, which begins with a `#` after a blank. In a word it is a part of it: `disk #2`.
 fn without_remark(cells: impl Iterator<Item = String>) -> Vec<String> {
     let mut kept = Vec::new();
-    for mut cell in cells {
-        let remark =
-            cell.find(" #").or_else(|| cell.find("\t#")).or_else(|| cell.starts_with('#').then_some(0));
-        cell.truncate(remark.unwrap_or(cell.len()));
-        cell.truncate(cell.trim_end().len());
-        kept.push(cell);
-        if remark.is_some() {
+    for cell in cells {
+        let behind = cell.split_once('#').filter(|(before, _)| before.ends_with([' ', '\t']));
+        let number = behind.map(|(before, _)| before.trim_end()).filter(|before| parse(before).is_some());
+        if let Some(number) = number {
+            kept.push(number.to_owned());
             break;
         }
+        kept.push(cell);
     }
     kept
 }

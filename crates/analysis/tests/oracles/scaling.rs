@@ -135,6 +135,7 @@ fn published_curves_are_answered() {
     close("peak", found.peak.x.value, 1883.9, 1e-3);
     close("95 %", found.n_at_95_percent.unwrap().value, 58.863, 1e-3);
     let (low, high) = found.peak.n.interval.expect("there are residuals");
+    // Wide at the upper end: errors that grow with throughput are as usual as others, and each load was measured once.
     assert!(low < 96.5 && high > 96.5 && low > 70.0 && high < 250.0, "{low} {high}");
     let Some(points) = data("cisco32") else { return };
     let found = answer(&points);
@@ -447,7 +448,7 @@ fn intervals_of_single_measurements_hold() {
     let truths = [8.0, law.knee().unwrap()];
     let loads = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0];
     for power in [0.0, 1.0] {
-        let mut held = [0; 2];
+        let (mut told, mut held) = ([0; 2], [0; 2]);
         for seed in 0..200 {
             let mut random = fastrand::Rng::with_seed(seed);
             let noisy = |n: f64| {
@@ -456,13 +457,14 @@ fn intervals_of_single_measurements_hold() {
             };
             let points: Vec<Point> = loads.into_iter().map(noisy).collect();
             let found = answers(&points, None, Weighting::Equal, &[], 1);
-            for ((held, figure), truth) in held.iter_mut().zip([found.parallel_units, found.knee]).zip(truths)
-            {
-                // Where a figure has no interval, none is claimed.
-                let interval = figure.and_then(|figure| figure.interval);
-                *held += u32::from(interval.is_none_or(|(low, high)| (low..=high).contains(&truth)));
+            for (which, figure) in [found.parallel_units, found.knee].into_iter().enumerate() {
+                let Some((low, high)) = figure.and_then(|figure| figure.interval) else { continue };
+                told[which] += 1;
+                held[which] += u32::from((low..=high).contains(&truths[which]));
             }
         }
-        assert!(held.iter().all(|&held| held >= 184), "{power}: {held:?} of 200");
+        for (told, held) in told.into_iter().zip(held) {
+            assert!(told >= 180 && held * 100 >= told * 91, "{power}: {held} of {told} of 200");
+        }
     }
 }

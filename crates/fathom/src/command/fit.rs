@@ -170,7 +170,11 @@ fn read(args: &FitArgs) -> Result<Measured, String> {
     }
     let (mut n, x) = (table.positive(load)?, table.positive(throughput)?);
     // What a target has to do is all that is in flight.
-    let of_each = table.column(&DEPTH).zip(table.column(&WORKERS)).filter(|_| args.columns.is_empty());
+    // A column of names is none of numbers of workers, and a load that goes by another title is what it is.
+    let is_of_load = |(depth, workers): &(usize, usize)| {
+        args.columns.is_empty() && [*depth, *workers].contains(&load) && table.positive(*workers).is_ok()
+    };
+    let of_each = table.column(&DEPTH).zip(table.column(&WORKERS)).filter(is_of_load);
     if let Some((depth, workers)) = of_each {
         let each = table.positive(workers)?;
         n = table.positive(depth)?.into_iter().zip(each).map(|(depth, workers)| depth * workers).collect();

@@ -8,10 +8,10 @@ use std::collections::HashSet;
 const BLOCKS: usize = 2048;
 const BLOCK_BYTES: usize = 4096;
 
-/// What `program` writes for these options.
-fn written(program: &[&str], options: &str) -> Vec<u8> {
+/// What `program` writes for these options, or lays out to be read.
+fn written(program: &[&str], options: &str, direction: &str) -> Vec<u8> {
     let bench = Bench::new();
-    let job = "--name=a --filename=x --rw=write --bs=4k --size=8m --output=report";
+    let job = format!("--name=a --filename=x --rw={direction} --bs=4k --size=8m --output=report");
     let words = program.iter().copied().chain(job.split(' ')).chain(options.split(' '));
     bench.run(&words.collect::<Vec<_>>()).expect(0, &[]);
     let content = std::fs::read(bench.path("x")).expect("it was written");
@@ -21,7 +21,7 @@ fn written(program: &[&str], options: &str) -> Vec<u8> {
 
 /// What both write.
 fn both(options: &str) -> [Vec<u8>; 2] {
-    [&["fio"][..], &[FATHOM, "fio"]].map(|program| written(program, options))
+    [&["fio"][..], &[FATHOM, "fio"]].map(|program| written(program, options, "write"))
 }
 
 fn distinct(content: &[u8]) -> usize {
@@ -74,5 +74,22 @@ fn a_working_set_repeats_as_much() {
         let [theirs, ours] = both(&options).map(|content| distinct(&content));
         // Both draw: of 2048 writes, one half has a standard deviation of 23.
         assert!(theirs.abs_diff(ours) < 5 * 32, "{options}: {ours} blocks differ, the peer's {theirs}");
+    }
+}
+
+#[test]
+fn what_is_laid_out_to_be_read_is_as_compressible() {
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("what_is_laid_out_to_be_read_is_as_compressible", &why);
+    }
+    for options in ["--buffer_compress_percentage=50", "--zero_buffers", "--refill_buffers"] {
+        let [theirs, ours] = [&["fio"][..], &[FATHOM, "fio"]].map(|program| {
+            let content = written(program, options, "read");
+            content.iter().filter(|byte| **byte == 0).count() as f64 / content.len() as f64 * 100.0
+        });
+        assert!(
+            (theirs - ours).abs() < 1.0,
+            "{options}: {ours:.1} % are zeroes, {theirs:.1} % of the peer's"
+        );
     }
 }

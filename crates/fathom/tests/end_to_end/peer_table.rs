@@ -40,6 +40,8 @@ const ROWS: &[&str] = &[
     "?--rw=write --bssplit=4k/50:8k/50 --ioengine=null --norandommap",
     "--rw=write --bs=4k,8k",
     "--rw=read --bs=16k --ba=8k",
+    "--rw=write --bsrange=8k-8k --bs=16k",
+    "--rw=write --bs=16k --bsrange=8k-8k",
     "--rw=randread --bs=16k --ba=4k --number_ios=6",
     "--rw=write:4k",
     "--rw=read:-8k",

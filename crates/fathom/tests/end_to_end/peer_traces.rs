@@ -11,10 +11,8 @@ fn lines(text: &str) -> Vec<String> {
         let fields: Vec<&str> = line.split(' ').skip(1).collect();
         match fields.as_slice() {
             [_, "open" | "close"] => None,
-            // fio says where the operation before a sync was.
-            [name, action @ ("sync" | "datasync" | "sync_file_range"), ..] => {
-                Some(format!("{name} {action}"))
-            }
+            // fio says where the operation before it was, and not its range.
+            [name, "sync_file_range", ..] => Some(format!("{name} sync_file_range")),
             _ => Some(fields.join(" ")),
         }
     };
@@ -31,7 +29,16 @@ fn logged(bench: &Bench, program: &[&str], job: &str) -> Vec<String> {
     assert_eq!(ended.code, 0, "{program:?} {words}: {}", ended.err);
     let text = std::fs::read_to_string(bench.path("ops")).expect("it was written");
     assert!(text.starts_with("fio version 3 iolog\n"), "{text}");
-    lines(&text)
+    let mut lines = lines(&text);
+    if job.contains("end_fsync") || job.contains("fsync_on_close") {
+        // That at the end has no place here, and that of the operation before it in fio's.
+        for line in &mut lines {
+            if let Some((before, _)) = line.split_once(" sync ") {
+                *line = format!("{before} sync");
+            }
+        }
+    }
+    lines
 }
 
 #[test]

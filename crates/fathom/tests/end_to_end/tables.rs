@@ -327,3 +327,35 @@ fn faults_of_tables_are_told_with_their_line() {
         bench.check_refused(line, 2, &[says]);
     }
 }
+
+#[test]
+fn depth_and_jobs_are_one_load_and_remarks_end_a_line() {
+    let bench = Bench::new();
+    // 8 units that are hit at random: X = 8000·N/(N + 7), with N = depth × jobs.
+    let row =
+        |depth: f64| format!("4,{depth},{:.3} # run {depth}\n", 8000.0 * 4.0 * depth / (4.0 * depth + 7.0));
+    let rows: String = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0].map(row).concat();
+    bench.write("jobs.csv", format!("numjobs,iodepth,iops\n{rows}"));
+    let document = bench.fathom("fit jobs.csv --json").expect(0, &[]).json();
+    let alpha = document["models"][0]["coefficients"]["alpha"].as_f64().expect("a number");
+    assert!((alpha - 0.125).abs() < 1e-4, "{document:#}");
+    let depths = bench.fathom("fit jobs.csv --columns iodepth,iops --json").expect(0, &[]).json();
+    assert_ne!(depths["models"][0]["coefficients"], document["models"][0]["coefficients"]);
+    // Jobs that are names are no numbers of them, and a # in a name is a part of it.
+    bench.write(
+        "names.csv",
+        format!("jobs,{}", "iodepth,iops\n") + &rows.replace("\n4,", "\nread,").replacen("4,", "read,", 1),
+    );
+    let said = bench.fathom("fit names.csv").expect(0, &[]).out.clone();
+    assert!(said.contains("not used: jobs"), "{said}");
+    let rounds = |name: &str| (1..=5).map(|round| format!("{name},{round},100\n")).collect::<String>();
+    bench.write("series.csv", format!("series,round,value\n{}{}", rounds("disk #1"), rounds("disk #2")));
+    let judged = bench.fathom("judge series.csv --json").expect(0, &[]).json();
+    let names: Vec<&str> =
+        judged.as_array().expect("a list").iter().filter_map(|one| one["series"].as_str()).collect();
+    assert_eq!(
+        (names, &judged[0]["rule"]),
+        (vec!["disk #1", "disk #2"], &Value::from("literal")),
+        "{judged:#}"
+    );
+}

@@ -2,6 +2,8 @@
 //! error for a failure.
 
 use crate::support::{Bench, FATHOM, skip, tool};
+use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// A job that fathom warns of and fio does not: buffered reads through libaio.
 const WARNED: &str = "fio --name=a --filename=f --ioengine=libaio --rw=read --size=64k";
@@ -144,4 +146,29 @@ fn job_files_that_the_peers_script_writes_are_read() {
         let shown = |program: &[&str]| bench.run(&[program, &["--showcmd", &path]].concat());
         assert_eq!(shown(&[FATHOM, "fio"]).expect(0, &[]).out.trim(), shown(&["fio"]).out.trim(), "{path}");
     }
+}
+
+/// Scripts that look for a key by its name, line by line, find no more of them than in a document of fio's.
+#[test]
+fn no_key_below_fathoms_own_is_one_of_fios() {
+    fn keys(value: &Value, into: &mut BTreeSet<String>) {
+        match value {
+            Value::Object(map) => map.iter().for_each(|(key, value)| {
+                into.insert(key.clone());
+                keys(value, into);
+            }),
+            Value::Array(all) => all.iter().for_each(|value| keys(value, into)),
+            _ => {}
+        }
+    }
+    let bench = Bench::new();
+    let line = "fio --name=a --ioengine=null --rw=randrw --size=4m --fsync=64 --output-format=json+";
+    let mut document = bench.fathom(line).expect(0, &[]).json();
+    let own = document.as_object_mut().expect("an object").remove("fathom").expect("it has the key");
+    let (mut ours, mut theirs) = (BTreeSet::new(), BTreeSet::new());
+    keys(&own, &mut ours);
+    assert!(ours.remove("jobs"), "the list itself has the name of fio's");
+    keys(&document, &mut theirs);
+    assert!(ours.contains("percentiles_ns") && theirs.contains("percentile"), "{ours:?}");
+    assert_eq!(ours.intersection(&theirs).collect::<Vec<_>>(), [] as [&String; 0]);
 }

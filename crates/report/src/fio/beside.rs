@@ -10,7 +10,7 @@ use fathom_schema::{KindTally, LatencyTally, OperationKind, Record};
 /// Percentiles, by nearest rank, so that none is above the maximum.
 const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
 
-/// The object `fathom` of the document. None of its keys from `jobs` on is one of fio's: scripts that look for a key by its name
+/// The object `fathom` of the document. No key below its `jobs` is one of fio's: scripts that look for a key by its name
 /// alone find no more of them than with fio.
 pub(super) fn beside(record: &Record, entries: &[EntryFigures<'_>]) -> Node {
     let findings = validity::findings(record).into_iter().map(|finding| {

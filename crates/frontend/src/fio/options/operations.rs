@@ -128,7 +128,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     refused("spr_cs", &[], &["0"], "it belongs to sprandom"),
 ];
 
-/// `4k-64k`, up to three of them for reads, writes and trims. fio takes a comma behind the last for nothing.
+/// `4k-64k`, up to three of them for reads, writes and trims.
 fn ranges(s: &mut Settings, text: &str, misreads: &mut Vec<Misread>) -> Result<(), String> {
     let mut ends = |text: &str| -> Result<(u64, u64), String> {
         let (low, high) = text
@@ -146,7 +146,6 @@ fn ranges(s: &mut Settings, text: &str, misreads: &mut Vec<Misread>) -> Result<(
         let (low, high) = (end(low)?, end(high)?);
         Ok((low.min(high), low.max(high)))
     };
-    let text = text.strip_suffix(',').unwrap_or(text);
     let given: Vec<(u64, u64)> = text.split(',').take(3).map(&mut ends).collect::<Result<_, _>>()?;
     s.operations.has_block_range = true;
     for (at, slot) in s.operations.block_sizes.iter_mut().enumerate() {
