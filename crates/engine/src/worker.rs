@@ -444,7 +444,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             drained_ns: 0,
             first_error: None,
             has_failed: false,
-            batch: Batch::new(stream.engine.batch_submit, stream.engine.exact_batches),
+            batch: Batch::new(stream.engine.batch_submit, stream.engine.exact_batches, depth),
             holds_content: vec![false; depth as usize],
             staged: Vec::with_capacity(depth as usize),
             integrated_until: Nanos::ZERO,
