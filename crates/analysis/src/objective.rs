@@ -2,6 +2,7 @@
 
 mod certainty;
 mod held_back;
+mod near_idle;
 
 pub use certainty::breaks_clearly;
 pub(crate) use certainty::exceeds_clearly;
@@ -12,6 +13,7 @@ use crate::load::{LoadPoint, unsupported};
 use crate::scaling::Estimate;
 use crate::statistics::{Sample, autocorrelation, f_beyond, t_quantile};
 use fathom_schema::{LatencyGoal, Phase, Record, StepRecord};
+use near_idle::Share;
 use std::collections::BTreeMap;
 
 /// Share of the offered rate that has to be done: less is overload, whatever the latencies say.
@@ -257,7 +259,8 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
         _ if wanted.is_some() || held_back.is_some() => None,
         (Some(single), _) if is_idle(single) => {
             let from_idle = if rate.is_some() || undecided.is_some() {
-                reached_from(single, &points, &trials, goals).filter(|found| fits(found, &trials, goals))
+                reached_from(single, rate, &points, &trials, goals)
+                    .filter(|found| fits(found, &trials, goals))
             } else {
                 None
             };
@@ -323,7 +326,7 @@ fn wandering(record: &Record, rate: f64) -> Option<String> {
 /// Share of the rate of one operation at a time up to which a target is nearly idle.
 const IDLE_MAX: f64 = 0.1;
 /// The same, of the rates that tell how latency grows from there: beyond, it need not be by the same line.
-const IDLE_LINE_MAX: f64 = 0.5;
+const IDLE_LINE_MAX: f64 = 0.25;
 /// The lowest trials that have to break a limit beyond chance before no rate is said to keep it: one alone does so by chance
 /// in one case of forty.
 pub const BROKEN_MIN: usize = 2;
@@ -504,25 +507,39 @@ fn in_line(points: &[Trialled]) -> &[Trialled] {
     &points[..count.min(points.len())]
 }
 
-/// The same where the limit is near to what an operation takes alone: the line begins there, and trials count by their operations.
+/// The same where the limit is near to what an operation takes alone: the line begins there. Of the mean it is that of its inverse,
+/// where trials count by their operations; of a percentile see `near_idle`. `rate`: near which it is looked for; absent where none
+/// was kept: from the lowest on.
 fn reached_from(
     single: &LoadPoint,
+    rate: Option<f64>,
     points: &[LoadPoint],
     trials: &[Trial],
     goals: &[LatencyGoal],
 ) -> Option<Estimate> {
     let is_near =
         |trial: &Trial| trial.state != State::Overloaded && trial.rate <= IDLE_LINE_MAX * single.rate;
+    let mut near: Vec<(f64, &LoadPoint)> = trials
+        .iter()
+        .zip(points)
+        .filter(|(trial, _)| is_near(trial))
+        .map(|(trial, point)| (trial.done, point))
+        .collect();
+    let distance = |x: f64| (x - rate.unwrap_or(0.0)).abs();
+    near.sort_by(|(a, _), (b, _)| distance(*a).total_cmp(&distance(*b)));
+    near.insert(0, (0.0, single));
     let of = |goal: &LatencyGoal| {
-        let at = |x: f64, point: &LoadPoint| Trialled {
+        if let Some(q) = goal.quantile {
+            let shares: Vec<Share> =
+                near.iter().map(|(x, point)| Share::within(*x, &point.response, goal.limit)).collect();
+            return near_idle::reached(&shares, q);
+        }
+        let inverse = |&(x, point): &(f64, &LoadPoint)| Trialled {
             x,
             y: 1.0 / point.latency_s(goal),
             weight: point.response.moments.count as f64,
         };
-        let near = trials.iter().zip(points).filter(|(trial, _)| is_near(trial));
-        let line: Vec<Trialled> = std::iter::once(at(0.0, single))
-            .chain(near.map(|(trial, point)| at(trial.done, point)))
-            .collect();
+        let line: Vec<Trialled> = near.iter().map(inverse).collect();
         crossing(&line, 1.0 / goal.limit.as_secs_f64(), 0.0)
     };
     goals.iter().filter_map(of).min_by(|a, b| a.value.total_cmp(&b.value))

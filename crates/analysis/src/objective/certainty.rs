@@ -3,6 +3,7 @@
 //! and that of stretches of time.
 
 use super::Trialled;
+use super::near_idle::Share;
 use crate::load::LoadPoint;
 use crate::statistics::{rank_bounds, subsessions, t_quantile};
 use fathom_metrics::{Latency, bucket_of};
@@ -57,14 +58,10 @@ pub(super) fn beyond(point: &LoadPoint, goal: &LatencyGoal) -> Trialled {
     let (y, variance) = match goal.quantile {
         None => (point.mean_s, (moments.stddev_ns() / 1e9).powi(2)),
         Some(_) => {
-            let last = bucket_of(goal.limit.0);
-            let buckets = point.response.histogram.buckets();
-            let kept: u64 =
-                buckets.filter(|(bucket, _)| *bucket as usize <= last).map(|(_, count)| count).sum();
-            let share = 1.0 - kept as f64 / count;
+            let Share { part, .. } = Share::within(point.rate, &point.response, goal.limit);
             // Of none, or of all, the variance is not none: that of one in so many.
             let least = 1.0 / count;
-            (share, (share * (1.0 - share)).max(least * (1.0 - least)))
+            (1.0 - part, (part * (1.0 - part)).max(least * (1.0 - least)))
         }
     };
     // Operations that take all the same time have no variance: a millionth is no matter.
