@@ -155,6 +155,41 @@ pub struct Undecided {
     pub there: Estimate,
 }
 
+/// What is left to a goal at the rate in question, or at the highest that kept all.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Margin {
+    /// The goal.
+    pub goal: LatencyGoal,
+    /// The worst latency of the trials of the rate, seconds.
+    pub worst_s: f64,
+    /// What is left from that to the limit, as a share of it; below 0 where it is above.
+    pub left: f64,
+    /// What all trials of the rate tell together, seconds, with its 95 % interval; absent where one of them has too few operations
+    /// for an interval.
+    pub together_s: Option<Estimate>,
+}
+
+impl Margin {
+    /// Of trials of one rate; `None` of none.
+    fn of<'a>(
+        which: usize,
+        goal: LatencyGoal,
+        trials: impl Iterator<Item = &'a Trial> + Clone,
+    ) -> Option<Self> {
+        let worst_s = trials.clone().map(|trial| trial.latencies_s[which]).reduce(f64::max)?;
+        let all: Option<Vec<Trialled>> = trials.map(|trial| weighed(trial, which, &goal)).collect();
+        let left = 1.0 - worst_s / goal.limit.as_secs_f64();
+        Some(Self { goal, worst_s, left, together_s: all.and_then(|all| certainty::together(&all)) })
+    }
+
+    /// Whether it may be chance that the worst of the trials kept the goal, or did not: all of them together do not show it.
+    pub fn is_chance(&self) -> bool {
+        let limit_s = self.goal.limit.as_secs_f64();
+        let interval = self.together_s.and_then(|together| together.interval);
+        interval.is_some_and(|(low, high)| if self.left < 0.0 { low <= limit_s } else { high > limit_s })
+    }
+}
+
 /// The answer to an objective.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Objective {
@@ -172,8 +207,8 @@ pub struct Objective {
     pub undecided: Option<Undecided>,
     /// Where higher rates, or the one in question, were held back by fathom's own queue: how.
     pub held_back: Option<HeldBack>,
-    /// Per goal: the worst latency at the rate, seconds, and what is left to the limit as a share of it.
-    pub margins: Vec<(LatencyGoal, f64, f64)>,
+    /// Per goal, what is left to it at the rate.
+    pub margins: Vec<Margin>,
     /// Every rate that was tried, in order.
     pub trials: Vec<Trial>,
     /// What a reader should know.
@@ -184,7 +219,7 @@ impl Objective {
     /// Whether it may be chance that the highest rate kept the limits and the lowest one above it did not: neither is shown by an
     /// interval that leaves the limits out. Nor are they where all trials together say that the limits are reached elsewhere.
     pub fn is_bracket_chance(&self) -> bool {
-        let goals: Vec<LatencyGoal> = self.margins.iter().map(|(goal, ..)| *goal).collect();
+        let goals: Vec<LatencyGoal> = self.margins.iter().map(|margin| margin.goal).collect();
         let at = |rate: Option<f64>| {
             let is_of_it =
                 move |trial: &&Trial| rate.is_some_and(|rate| (trial.rate / rate - 1.0).abs() < 1e-4);
@@ -244,14 +279,8 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
     };
     let state = if held_back.is_some() { State::DepthLimited } else { state };
     let missed = missed.filter(|_| held_back.is_none());
-    let margins = goals
-        .iter()
-        .enumerate()
-        .filter_map(|(index, goal)| {
-            let worst = at(rate?).map(|trial| trial.latencies_s[index]).reduce(f64::max)?;
-            Some((*goal, worst, 1.0 - worst / goal.limit.as_secs_f64()))
-        })
-        .collect();
+    let margins =
+        goals.iter().enumerate().filter_map(|(which, goal)| Margin::of(which, *goal, at(rate?))).collect();
     // Near an idle target latency hardly grows with the rate: the slope takes rates from farther off, and an operation alone is
     // the end of the line.
     let is_idle = |single: &LoadPoint| rate.is_none_or(|rate| rate <= IDLE_MAX * single.rate);

@@ -7,7 +7,7 @@ use crate::section::Section;
 use crate::table::{left, right};
 use crate::tables::Table;
 use crate::view::Asked;
-use fathom_analysis::objective::{HeldBack, Objective, State, Trial, Undecided};
+use fathom_analysis::objective::{HeldBack, Margin, Objective, State, Trial, Undecided};
 use fathom_schema::LatencyGoal;
 use fathom_units::Iops;
 
@@ -114,7 +114,8 @@ fn search(found: &Objective, wanted: Option<f64>) -> Plot {
 }
 
 fn limits(found: &Objective) -> Table {
-    let row = |(at, (goal, worst, left)): (usize, &(LatencyGoal, f64, f64))| {
+    let row = |(at, margin): (usize, &Margin)| {
+        let Margin { goal, worst_s: worst, left, together_s } = margin;
         let side = if *left >= 0.0 { "below" } else { "above" };
         let share = number((left.abs() * 1000.0).round() / 10.0);
         let is_of_it = |trial: &&Trial| found.rate.is_some_and(|rate| (trial.rate / rate - 1.0).abs() < 1e-4);
@@ -124,10 +125,16 @@ fn limits(found: &Objective) -> Table {
             None => time(*worst),
             Some(needs) => format!("{}, largest {}", too_few_for(needs), time(*worst)),
         };
-        vec![goal.to_string(), worst, format!("{share} % {side}")]
+        let together = together_s.as_ref().map_or_else(String::new, |all| with_interval(all, "", &time));
+        vec![goal.to_string(), worst, format!("{share} % {side}"), together]
     };
     Table {
-        columns: vec![left("limit"), right("worst at the rate"), right("to the limit")],
+        columns: vec![
+            left("limit"),
+            right("worst at the rate"),
+            right("to the limit"),
+            right("its trials together"),
+        ],
         rows: found.margins.iter().enumerate().map(row).collect(),
         remark: None,
     }
@@ -170,21 +177,27 @@ fn tried(found: &Objective, goals: &[LatencyGoal]) -> Table {
 
 /// Whether the load is carried, or which is, in one sentence.
 pub fn sentence(found: &Objective, wanted: Option<f64>) -> String {
-    let margin = found.margins.iter().map(|(_, _, left)| *left).fold(f64::INFINITY, f64::min);
+    let margin = found.margins.iter().map(|margin| margin.left).fold(f64::INFINITY, f64::min);
     let percent = |share: f64| format!("{} %", number((share.abs() * 1000.0).round() / 10.0));
     if let Some(held_back) = &found.held_back {
         return too_small(held_back, wanted, found.rate);
     }
     match (wanted, found.rate, found.state) {
         (Some(rate), _, State::Met) => {
-            format!("Met: {}/s are carried, with {} to spare to the limit.", in_full(rate), percent(margin))
+            format!(
+                "Met: {}/s are carried, with {} to spare to the limit{}.",
+                in_full(rate),
+                percent(margin),
+                chance(found)
+            )
         }
         (Some(rate), _, State::TooFew) => {
             format!("Cannot tell: {}/s are carried, but {}.", Iops(rate), too_few(found))
         }
         // A rate in question is never undecided: it is tried itself.
         (Some(rate), _, State::NotMet | State::Undecided | State::DepthLimited) => {
-            format!("Not met: {}/s are carried, but {} above the limit.", Iops(rate), percent(margin))
+            let above = percent(margin);
+            format!("Not met: {}/s are carried, but {above} above the limit{}.", Iops(rate), chance(found))
         }
         (Some(rate), _, State::Overloaded) => {
             // Of the trials of the rate the one that says so.
@@ -252,6 +265,19 @@ pub fn sentence(found: &Objective, wanted: Option<f64>) -> String {
             }
         }
     }
+}
+
+/// What is to be said where all trials of the rate together do not tell on which side of a limit it lies.
+fn chance(found: &Objective) -> String {
+    let open = found.margins.iter().find(|margin| margin.is_chance());
+    let told = open.and_then(|margin| Some((margin.goal, margin.together_s?)));
+    told.map_or_else(String::new, |(goal, together)| {
+        format!(
+            ", possibly by chance: its trials together have {} {}; longer ones tell more",
+            goal.statistic(),
+            with_interval(&together, "", &time)
+        )
+    })
 }
 
 /// A rate to its last operation per second, where three digits would hide by how much it differs from another.
@@ -426,7 +452,7 @@ mod tests {
                 alone: None,
                 undecided: None,
                 held_back: None,
-                margins: vec![("mean<2ms".parse().expect("a goal"), 0.00195, 0.025)],
+                margins: vec![margin(0.00195, None)],
                 trials: vec![trial(489.0, 0.00195, half, State::Met), trial(493.0, 0.0021, half, missed)],
                 remarks: Vec::new(),
             };
@@ -438,6 +464,50 @@ mod tests {
         let clear = "The limits are reached between 489/s, which kept them, and 493/s.";
         assert_eq!(said(0.00004, State::NotMet), clear);
         assert_eq!(said(0.00004, State::Overloaded), clear);
+    }
+
+    #[test]
+    fn a_verdict_that_its_trials_together_do_not_show_is_possibly_chance() {
+        let said = |worst_s: f64, low: f64, high: f64, state: State| {
+            let found = Objective {
+                rate: Some(500.0),
+                state,
+                missed: None,
+                reached: None,
+                alone: None,
+                undecided: None,
+                held_back: None,
+                margins: vec![margin(worst_s, Some((low, high)))],
+                trials: Vec::new(),
+                remarks: Vec::new(),
+            };
+            sentence(&found, Some(500.0))
+        };
+        let together = "possibly by chance: its trials together have mean 2.00 ms (95 %: 1.90 ms to 2.10 ms); longer ones tell more.";
+        assert_eq!(
+            said(0.0021, 0.0019, 0.0021, State::NotMet),
+            format!("Not met: 500/s are carried, but 5 % above the limit, {together}")
+        );
+        assert_eq!(
+            said(0.0018, 0.0019, 0.0021, State::Met),
+            format!("Met: 500/s are carried, with 10 % to spare to the limit, {together}")
+        );
+        let clear = "Not met: 500/s are carried, but 5 % above the limit.";
+        assert_eq!(said(0.0021, 0.00205, 0.0022, State::NotMet), clear);
+        assert!(
+            said(0.0021, 0.0018, 0.0019, State::NotMet).contains("possibly by chance"),
+            "together they keep it"
+        );
+        let clear = "Met: 500/s are carried, with 10 % to spare to the limit.";
+        assert_eq!(said(0.0018, 0.0017, 0.0019, State::Met), clear);
+    }
+
+    /// What is left to a mean of 2 ms.
+    fn margin(worst_s: f64, together_s: Option<(f64, f64)>) -> Margin {
+        let estimate =
+            |(low, high)| Estimate { value: f64::midpoint(low, high), interval: Some((low, high)) };
+        let goal = "mean<2ms".parse().expect("a goal");
+        Margin { goal, worst_s, left: 1.0 - worst_s / 0.002, together_s: together_s.map(estimate) }
     }
 
     /// What is said is that the limit lies where an operation takes it by itself, and only where it does.

@@ -2,9 +2,10 @@
 //! operations that follow one another resemble one another: the larger interval counts of that of independent operations
 //! and that of stretches of time.
 
-use super::Trialled;
 use super::near_idle::Share;
+use super::{NORMAL_95, Trialled};
 use crate::load::LoadPoint;
+use crate::scaling::Estimate;
 use crate::statistics::{rank_bounds, subsessions, t_quantile};
 use fathom_metrics::{Latency, bucket_of};
 use fathom_schema::{Interval, LatencyGoal, OperationKind, Phase, StepRecord};
@@ -67,6 +68,22 @@ pub(super) fn beyond(point: &LoadPoint, goal: &LatencyGoal) -> Trialled {
     // Operations that take all the same time have no variance: a millionth is no matter.
     let least = (y * 1e-6).powi(2).max(f64::MIN_POSITIVE);
     Trialled { x: point.rate, y, weight: count / variance.max(least) }
+}
+
+/// What several trials of one rate tell together, in seconds, with its 95 % interval: the mean of the inverses of their latencies, weighed by
+/// those of their variances. Where they lie farther apart than that, Student's t of how they scatter counts.
+pub(super) fn together(trials: &[Trialled]) -> Option<Estimate> {
+    let weights: f64 = trials.iter().map(|trial| trial.weight).sum();
+    let mean = trials.iter().map(|trial| trial.weight * trial.y).sum::<f64>() / weights;
+    let freedom = trials.len() as f64 - 1.0;
+    let left = trials.iter().map(|trial| trial.weight * (trial.y - mean).powi(2)).sum::<f64>();
+    let scatter = left / freedom.max(1.0);
+    let width =
+        if scatter > 1.0 { (scatter.sqrt() * t_quantile(0.95, freedom)).max(NORMAL_95) } else { NORMAL_95 };
+    let half = width / weights.sqrt();
+    let is_told = mean.is_finite() && half < mean;
+    is_told
+        .then(|| Estimate { value: 1.0 / mean, interval: Some((1.0 / (mean + half), 1.0 / (mean - half))) })
 }
 
 /// By how much the variance of what a goal is about exceeds that of as many independent operations, 1 at least: from how far
@@ -181,6 +198,25 @@ mod tests {
         let mut record = record(&[StreamShape::default()]);
         record.steps.clear();
         record
+    }
+
+    #[test]
+    fn trials_of_one_rate_tell_more_together_and_no_more_than_their_scatter() {
+        // Errors of 1 % each: of four together half of that.
+        let trial =
+            |latency_s: f64| Trialled { x: 1.0, y: 1.0 / latency_s, weight: (latency_s / 0.01).powi(2) };
+        let half = |latencies_s: &[f64]| {
+            let all: Vec<Trialled> = latencies_s.iter().map(|latency_s| trial(*latency_s)).collect();
+            let (low, high) = together(&all).and_then(|found| found.interval).expect("it has one");
+            (high - low) / 2.0
+        };
+        assert!((half(&[1.0; 4]) - 1.96 * 0.005).abs() < 1e-5, "{}", half(&[1.0; 4]));
+        assert!((half(&[1.0]) - 1.96 * 0.01).abs() < 1e-4, "{}", half(&[1.0]));
+        // Four that scatter by 10 %: t(0.975, 3) = 3.182 of 10 % / 2, and the mean of inverses is a little off 1.
+        let scattered = [1.0 / 1.1, 1.0 / 0.9, 1.0 / 1.1, 1.0 / 0.9];
+        let expected = 3.182 * (4.0_f64 / 3.0).sqrt() * 0.1 / 2.0;
+        assert!((half(&scattered) / expected - 1.0).abs() < 0.1, "{} for {expected}", half(&scattered));
+        assert_eq!(together(&[Trialled { x: 1.0, y: 1.0, weight: 1.0 }]), None, "it may be nothing at all");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use crate::diagnose::printable;
 use crate::exit::Exit;
-use fathom_analysis::objective::{HeldBack, Objective, State, Trial, Undecided};
+use fathom_analysis::objective::{HeldBack, Margin, Objective, State, Trial, Undecided};
 use fathom_analysis::thresholds::{Kept, Verdict};
 use fathom_report::{FindingSummary, Summary, Together, objective};
 use fathom_schema::{Question, Record};
@@ -157,11 +157,13 @@ fn objective_document(found: &Objective, wanted: Option<f64>) -> Value {
             "done": done,
             "each_s": each_s,
         })),
-        "goals": margins.iter().map(|(goal, worst, left)| json!({
+        "goals": margins.iter().map(|Margin { goal, worst_s, left, together_s }| json!({
             "statistic": goal.statistic(),
             "limit_s": goal.limit.as_secs_f64(),
-            "worst_s": worst,
+            "worst_s": worst_s,
             "margin": left,
+            "together_s": together_s.map(|together| together.value),
+            "together_interval_s": together_s.and_then(|together| together.interval).map(|(low, high)| [low, high]),
         })).collect::<Vec<_>>(),
         "trials": trials.iter().map(|Trial { rate, offered, done, latencies_s, intervals_s: _, needs, state, held_back: _ }| json!({
             "rate": rate,
