@@ -116,11 +116,26 @@ fn of_rounds(found: &RoundsAnswer) -> String {
 }
 
 fn of_recovery(found: &SequenceAnswer) -> String {
+    let figures = match found.cells.as_slice() {
+        [(load, before), (_, between), (_, after)] => {
+            let rate = |measure: &Measure| BytesPerSec(measure.bytes_per_s).to_string();
+            format!(
+                ": {} did {} before, {} after; the other load {}",
+                load.name(),
+                rate(before),
+                rate(after),
+                rate(between)
+            )
+        }
+        _ => String::new(),
+    };
     match (found.recovery_s, found.is_complete) {
-        (Some(0.0), _) => "Recovered at once after the other load had ended.".to_owned(),
-        (Some(s), _) => format!("Recovered {} after the other load had ended.", seconds(s)),
+        (Some(0.0), _) => format!("Recovered at once after the other load had ended{figures}."),
+        (Some(s), _) => format!("Recovered {} after the other load had ended{figures}.", seconds(s)),
         (None, true) => {
-            "Not recovered: after the other load the first one never does again what it did.".to_owned()
+            format!(
+                "Not recovered: after the other load the first one never does again what it did{figures}."
+            )
         }
         (None, false) => "Whether it recovers is not known.".to_owned(),
     }

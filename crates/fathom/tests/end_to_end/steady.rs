@@ -126,7 +126,11 @@ fn saturation_and_recovery_come_to_their_ends() {
         "throughput from load 2 to load 3",
         "stimulus 1: SEQ 1024 KiB 0/100 T1Q32 for 8 min 0 s; stimulus 2: RND 8 KiB 0/100 T1Q32 for 6 min 0 s; stimulus 1: SEQ ",
     ];
-    check_to_the_end("xsr", "complete", 1, 3, &shows);
+    let stimulated = check_to_the_end("xsr", "complete", 1, 3, &shows);
+    // 10,000 operations per second of 1 MiB, and of 8 KiB.
+    let figures = "SEQ 1024 KiB 0/100 did 10.5 GB/s before, 10.5 GB/s after; the other load 81.9 MB/s.";
+    let sentence = stimulated["sentence"].as_str().expect("a sentence");
+    assert!(sentence.ends_with(figures), "{sentence}");
     // Four capacities of a small device are written in the first round.
     let saturated = check_to_the_end("wsat", "complete", 1, 0, &["Response time over time"]);
     let sample = &saturated["parts"][0]["samples"][0];
