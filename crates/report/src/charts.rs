@@ -21,6 +21,7 @@ use grid::Grid;
 use host::Busy;
 use serde::Serialize;
 use sweep::Sweep;
+pub(crate) use timeline::noted;
 pub use timeline::{LimitMark, TimeMark};
 
 /// Version of the form that [`charts`] gives.

@@ -1,6 +1,7 @@
 //! The record as rows for a spreadsheet: one per interval, stream and kind. Owns the columns and the safety of cells;
 //! does not know of totals or findings.
 
+use crate::charts::{TimeMark, noted};
 use crate::summary::{errors, kinds, phase_name, quantile, response};
 use crate::table::visible;
 use fathom_schema::{Interval, KindTally, LatencyTally, Record, StepRecord};
@@ -8,7 +9,7 @@ use fathom_units::{Bytes, BytesPerSec, Iops, Nanos};
 use std::io::{self, Write};
 
 /// The columns, described at [`Csv`].
-const HEADER: [&str; 25] = [
+const HEADER: [&str; 26] = [
     "run",
     "step",
     "step_name",
@@ -34,6 +35,7 @@ const HEADER: [&str; 25] = [
     "response_p99_us",
     "response_max_us",
     "queue_depth_held",
+    "marks",
 ];
 
 /// The intervals of a record as CSV (RFC 4180, CRLF line ends, a header row): for each interval one row `all`, then one
@@ -44,12 +46,15 @@ const HEADER: [&str; 25] = [
 /// one edge), `kind` (`all` for reads, writes and trims together, `read`, `write`, `trim`, `sync`), `operations`, `bytes`,
 /// `errors`, `short`, `iops`, `bytes_per_s`, `service_*_us` (submitted → completed) and `response_*_us` (intended start →
 /// completed), each as mean, p50, p99 and maximum in microseconds and empty without an operation, and `queue_depth_held`
-/// (of the whole stream). Control characters in names are escaped, and names that a spreadsheet would take for a formula are preceded by an apostrophe.
+/// (of the whole stream) and `marks` (what people marked in the interval, one after the other behind semicolons, in rows `all`). Control characters in names are escaped, and names that a spreadsheet would take for a formula are preceded by an apostrophe.
 ///
 /// Rows are given one by one: the intervals of a long run do not fit into memory.
 #[derive(Debug)]
 pub struct Csv<W: Write> {
     writer: csv::Writer<W>,
+    /// Index of the step whose marks these are.
+    step: Option<u32>,
+    marks: Vec<TimeMark>,
 }
 
 impl<W: Write> Csv<W> {
@@ -57,7 +62,7 @@ impl<W: Write> Csv<W> {
     pub fn new(out: W) -> io::Result<Self> {
         let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(out);
         writer.write_record(HEADER).map_err(plain)?;
-        Ok(Self { writer })
+        Ok(Self { writer, step: None, marks: Vec::new() })
     }
 
     /// Writes the rows of one interval of a record.
@@ -65,10 +70,18 @@ impl<W: Write> Csv<W> {
         let Some(step) = record.steps.iter().rev().find(|step| step.started.index == interval.step) else {
             return Ok(());
         };
+        if self.step != Some(interval.step) {
+            (self.step, self.marks) = (Some(interval.step), noted(record, step));
+        }
+        let within = interval.start.as_secs_f64()..interval.end.as_secs_f64();
+        let here = self.marks.iter().filter(|mark| within.contains(&mark.at_s));
+        let marks = here.map(|mark| mark.label.as_str()).collect::<Vec<_>>().join("; ");
         let (all, kinds) = kinds(std::iter::once(&interval.tally));
-        self.writer.write_record(row(record, step, interval, "all", &all)).map_err(plain)?;
+        self.writer.write_record(row(record, step, interval, "all", &all, &marks)).map_err(plain)?;
         for kind in &kinds {
-            self.writer.write_record(row(record, step, interval, kind.kind.name(), kind)).map_err(plain)?;
+            self.writer
+                .write_record(row(record, step, interval, kind.kind.name(), kind, ""))
+                .map_err(plain)?;
         }
         Ok(())
     }
@@ -93,6 +106,7 @@ fn row(
     interval: &Interval,
     kind: &str,
     tally: &KindTally,
+    marks: &str,
 ) -> [String; HEADER.len()] {
     let length = interval.end.since(interval.start);
     let stream_name =
@@ -126,6 +140,7 @@ fn row(
         response_p99,
         response_max,
         format!("{held:.3}"),
+        cell(marks),
     ]
 }
 

@@ -273,6 +273,11 @@ fn csv_of(record: &Record) -> String {
 fn csv_rows_are_intervals_and_kinds() {
     let mut record = mixed();
     record.steps[0].intervals.retain(|interval| interval.sequence == 1);
+    // The first is on the interval's first instant, the last on that of the next.
+    let begun_ms = record.steps[0].started.wall_ms - record.started.wall_ms;
+    for (ms, text) in [(1000, "=fan stopped"), (1999, "second"), (2000, "third")] {
+        record.notes.push(fathom_schema::Note::mark(fathom_units::Nanos::millis(begun_ms + ms), text));
+    }
     insta::assert_snapshot!(csv_of(&record).replace('\r', ""));
 }
 

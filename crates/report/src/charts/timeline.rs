@@ -31,15 +31,8 @@ pub struct LimitMark {
     pub label: String,
 }
 
-/// All marks of a step, in order.
-pub(super) fn marks(
-    record: &Record,
-    step: &StepRecord,
-    moments: &[Moment],
-    all: &Series,
-    cell_s: f64,
-) -> Vec<TimeMark> {
-    let end_s = all.iops.len() as f64 * cell_s;
+/// What people marked during a step, or before it and behind the one before.
+pub(crate) fn noted(record: &Record, step: &StepRecord) -> Vec<TimeMark> {
     // A mark has the wall clock's time, as the start of a step does.
     let before_s = step.started.wall_ms.saturating_sub(record.started.wall_ms) as f64 / 1e3;
     // Steps of an earlier run, which this one went on from, have none of its marks.
@@ -54,16 +47,29 @@ pub(super) fn marks(
     });
     let earlier_s = ends.fold(0.0, f64::max);
     let is_mark = |note: &&Note| is_of_this_run && note.kind == NoteKind::Mark;
-    let noted = record.notes.iter().filter(is_mark).filter_map(|note| {
+    let marks = record.notes.iter().filter(is_mark).filter_map(|note| {
         let since_s = note.at.as_secs_f64() - before_s;
         // What lies in front of a step, and behind the end of those before it, is at its start.
         let is_between = since_s < 0.0 && (is_first || note.at.as_secs_f64() > earlier_s);
         let at_s = if is_between { 0.0 } else { since_s };
         // "mark at 12 s: …" says when; here its place does.
         let text = note.message.split_once(": ").map_or(note.message.as_str(), |(_, text)| text);
-        let is_here = (0.0..=end_s).contains(&at_s) && note.at.as_secs_f64() >= earlier_s;
+        let is_here = at_s >= 0.0 && note.at.as_secs_f64() >= earlier_s;
         is_here.then(|| TimeMark { at_s, label: text.to_owned() })
     });
+    marks.collect()
+}
+
+/// All marks of a step, in order.
+pub(super) fn marks(
+    record: &Record,
+    step: &StepRecord,
+    moments: &[Moment],
+    all: &Series,
+    cell_s: f64,
+) -> Vec<TimeMark> {
+    let end_s = all.iops.len() as f64 * cell_s;
+    let noted = noted(record, step).into_iter().filter(|mark| mark.at_s <= end_s);
     let own = moments.iter().filter(|moment| moment.step == step.started.index);
     let course = own.map(|moment| TimeMark { at_s: moment.at.as_secs_f64(), label: moment.label.clone() });
     let broken = record.thresholds().iter().filter_map(|threshold| {
