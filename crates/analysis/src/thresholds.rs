@@ -1,10 +1,10 @@
 //! Whether the steps of a run keep thresholds.
 
 use crate::load::{self, LoadPoint};
-use crate::objective::exceeds_clearly;
+use crate::objective::{self, State, exceeds_clearly};
 use crate::pts;
 use fathom_metrics::Latency;
-use fathom_schema::{Bound, BoundFigure, Question, Record, Stop, Threshold};
+use fathom_schema::{Bound, BoundFigure, LatencyGoal, Question, Record, Stop, Threshold};
 
 /// A threshold and what was found in one step.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,6 +52,8 @@ pub enum Found {
     NoOperations,
     /// The step has no end: it was killed, or still goes on.
     NoEnd,
+    /// It lies among arrivals that were never done, which are this share of all, 0 to 1: it is longer than any that was measured.
+    NotDone(f64),
 }
 
 impl Found {
@@ -59,7 +61,7 @@ impl Found {
     pub const fn figure(self) -> Option<f64> {
         match self {
             Self::Figure(figure) => Some(figure),
-            Self::NoOperations | Self::NoEnd => None,
+            Self::NoOperations | Self::NoEnd | Self::NotDone(_) => None,
         }
     }
 }
@@ -67,7 +69,8 @@ impl Found {
 /// Every threshold of a run on every step; one that measured nothing keeps none. Steps of a PTS test that prepare its targets
 /// measure nothing that is asked about, nor do its loads that are done again because they were cut off or empty, nor
 /// those of an objective that offer no rate. Of rounds that have to become steady the figures are those of the measurement
-/// window, and so are the thresholds; errors alone count in all rounds. `None` where the run has no thresholds.
+/// window, and so are the thresholds; errors alone count in all rounds. Arrivals that were dropped, or still waited at the end of a step that
+/// was overloaded, took longer than any that were done: a latency is not kept by leaving out what was late. `None` where the run has no thresholds.
 pub fn thresholds(record: &Record) -> Option<Vec<Kept>> {
     let thresholds = record.thresholds();
     let windows = if thresholds.is_empty() { Vec::new() } else { pts::windows(record) };
@@ -90,6 +93,9 @@ pub fn thresholds(record: &Record) -> Option<Vec<Kept>> {
     let is_scan = matches!(record.started.question, Some(Question::Scan(_)));
     let each = |step: &fathom_schema::StepRecord| -> Vec<Kept> {
         let is_in_window = is_in_window(step);
+        let missing = step.finished.as_ref().map_or(0.0, |finished| {
+            LoadPoint::of(&step.started.step, &finished.streams).map_or(0.0, |point| missing(&point))
+        });
         thresholds
             .iter()
             .filter(|threshold| is_in_window || is_of_errors(threshold))
@@ -103,8 +109,9 @@ pub fn thresholds(record: &Record) -> Option<Vec<Kept>> {
                     .and_then(|finished| LoadPoint::of_kind(&step.started.step, &finished.streams, kind));
                 let needs = point.as_ref().zip(quantile(&threshold)).and_then(|(point, q)| point.needs(q));
                 let (found, verdict) = match &point {
+                    Some(_) if is_among(missing, &threshold) => (Found::NotDone(missing), Verdict::Breached),
                     Some(point) => {
-                        let (figure, is_kept) = judged(point, &threshold);
+                        let (figure, is_kept) = judged(point, &threshold, missing);
                         let verdict = match needs {
                             // What a scan has read is all there is, and no sample of more.
                             Some(_) if !is_scan && !is_told(point, &threshold, is_kept) => Verdict::TooFew,
@@ -151,14 +158,41 @@ fn is_told(point: &LoadPoint, threshold: &Threshold, is_kept: bool) -> bool {
     !is_kept && exceeds_clearly(point, quantile, limit_s, 1.0)
 }
 
-/// The figure of a threshold, and whether it is kept.
-pub fn judged(point: &LoadPoint, threshold: &Threshold) -> (f64, bool) {
+/// The share of arrivals that were never done, 0 to 1; none unless the load was more than was carried, since a few are always under way.
+fn missing(point: &LoadPoint) -> f64 {
+    if objective::state(point, point.rate, &[]) != State::Overloaded {
+        return 0.0;
+    }
+    let done = point.response.moments.count as f64;
+    let left = ((point.offered / point.rate - 1.0) * done).max(point.dropped as f64);
+    left / (done + left)
+}
+
+/// Whether the figure of a threshold lies among those: a percentile beyond all that were done, or what all of them are part of. Lower
+/// limits are kept the better by what takes longer.
+fn is_among(missing: f64, threshold: &Threshold) -> bool {
+    let quantile = match threshold {
+        Threshold::Latency(goal) => goal.quantile,
+        Threshold::Bound(Bound { is_above: false, figure, .. }) => match figure {
+            BoundFigure::Quantile(q) => Some(*q),
+            BoundFigure::Mean | BoundFigure::Max => None,
+            BoundFigure::Iops | BoundFigure::Bandwidth | BoundFigure::Errors => return false,
+        },
+        _ => return false,
+    };
+    missing > 0.0 && quantile.is_none_or(|q| q > 1.0 - missing)
+}
+
+/// The figure of a threshold, and whether it is kept, where such a share of arrivals is missing beyond all latencies.
+fn judged(point: &LoadPoint, threshold: &Threshold, missing: f64) -> (f64, bool) {
+    let of_done = |q: f64| (q / (1.0 - missing)).min(1.0);
     match threshold {
         Threshold::IopsAbove(least) => (point.rate, point.rate >= *least),
         Threshold::IopsBelow(most) => (point.rate, point.rate < *most),
         Threshold::BandwidthAbove(least) => (point.bytes_per_s, point.bytes_per_s >= *least),
         Threshold::Latency(goal) => {
-            let found = point.latency_s(goal);
+            let quantile = goal.quantile.map(of_done);
+            let found = point.latency_s(&LatencyGoal { quantile, ..*goal });
             (found, found <= goal.limit.as_secs_f64())
         }
         Threshold::Bound(bound) => {
@@ -167,6 +201,7 @@ pub fn judged(point: &LoadPoint, threshold: &Threshold) -> (f64, bool) {
                 BoundFigure::Bandwidth => point.bytes_per_s,
                 BoundFigure::Mean => point.mean_s,
                 BoundFigure::Quantile(q) => {
+                    let q = if bound.is_above { q } else { of_done(q) };
                     Latency::quantile_of(&point.response, q).map_or(0.0, |ns| ns as f64 / 1e9)
                 }
                 BoundFigure::Max => point.response.moments.max_ns as f64 / 1e9,
@@ -231,6 +266,46 @@ mod tests {
         assert_eq!(of(800, "p99<40ms"), (Verdict::Kept, None));
         assert_eq!(of(800, "p99<0.5ms"), (Verdict::Breached, None));
         assert_eq!(of(800, "mean<40ms"), (Verdict::Kept, None));
+    }
+
+    /// Of 1,000 arrivals in a second some are done in 1 ms each, the others never.
+    #[test]
+    fn what_was_never_done_took_longer_than_any_limit() {
+        let of = |done: u64, dropped: u64, bound: &str| {
+            let (course, backlog) = (Vec::new(), fathom_schema::Backlog::Keep);
+            let arrival = fathom_schema::Arrival::Constant;
+            let pacing = fathom_schema::Pacing::Open { rate: 1000.0, arrival, course, backlog };
+            let mut all = record(&[StreamShape {
+                rates: vec![(OperationKind::Read, done)],
+                pacing,
+                ..StreamShape::default()
+            }]);
+            let worker = &mut all.steps[0].finished.as_mut().expect("it has an end").streams[0].workers[0];
+            let seconds = worker.end.since(worker.start).0 / 1_000_000_000;
+            let kind = &mut worker.tally.kinds[0];
+            (kind.operations, kind.response) = (done * seconds, None);
+            kind.service = crate::sample::latency(1e6, done * seconds);
+            (worker.tally.arrivals, worker.tally.arrivals_dropped) = (1000 * seconds, dropped * seconds);
+            all.started.thresholds = vec![bound.parse().expect("a bound")];
+            let found = thresholds(&all).expect("one was asked for");
+            (found[0].verdict, found[0].found)
+        };
+        let is_kept = |done: u64, dropped: u64, bound: &str| of(done, dropped, bound).0 == Verdict::Kept;
+        for bound in ["p50<1s", "p99<1s", "mean<1s", "max<1s"] {
+            assert!(is_kept(1000, 0, bound), "{bound}");
+        }
+        // Half of them wait at the end, or were given up.
+        for (done, dropped) in [(500, 0), (500, 500)] {
+            assert!(is_kept(done, dropped, "p49<1s"));
+            for bound in ["p51<1s", "p99<1s", "mean<1s", "max<1s"] {
+                let (verdict, found) = of(done, dropped, bound);
+                let Found::NotDone(share) = found else { panic!("{bound}: {found:?}") };
+                assert!(verdict == Verdict::Breached && (share - 0.5).abs() < 1e-9, "{bound}: {share}");
+            }
+            assert!(is_kept(done, dropped, "p99>0.5ms") && is_kept(done, dropped, "iops>400"));
+        }
+        // One in two hundred was given up: of those that were done the p99 of all is the p99.497.
+        assert!(is_kept(995, 5, "p99<1s") && !is_kept(995, 5, "p99.9<1s") && !is_kept(995, 5, "mean<1s"));
     }
 
     #[test]

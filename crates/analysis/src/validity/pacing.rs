@@ -3,8 +3,10 @@
 use super::load::{INTERVALS_MIN, MEASURE_MIN, is_virtual};
 use super::{Found, StepView};
 use crate::measured::{Measured, operations};
-use fathom_metrics::Latency;
-use fathom_schema::{Arrival, Interval, LatencyTally, Pacing, Severity, Stream, TimeLimit};
+use fathom_metrics::{Latency, bucket_bounds};
+use fathom_schema::{
+    Arrival, EngineKind, Interval, LatencyTally, Pacing, Severity, Stream, StreamTally, TimeLimit,
+};
 use fathom_units::{Iops, Nanos};
 
 /// Share of what came due below which an open loop was overloaded, if its backlog grew as well.
@@ -16,6 +18,9 @@ const ISSUED_LATE_SHARE: f64 = 0.6;
 /// Share of the slots in use below which the arrivals of [`is_even`] loads do not wait for one another for as long as that: on a
 /// device of constant service times p99 of the response time is 2.65 of them at a quarter (M/D/1).
 const HELD_SHARE_MAX: f64 = 0.25;
+/// The part of the time that operations were under way which took a quarter of a wait, or longer, below which they are not what one in
+/// a hundred arrivals waited for: so many come due in as much of the time.
+const LONG_SHARE: f64 = 0.0025;
 /// Times the longest operation that a response time may be, above which no operation was what it waited for.
 const LONGEST_TIMES: u64 = 4;
 /// Share of all arrivals that may wait at once before it is told, where they do not wait at the end.
@@ -119,17 +124,7 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
     // The end of a course holds ever after, whatever came before it.
     let may_be = !course.is_empty() || exceeds_full_queue(asked, &waiting, intervals, slots);
     if may_be && is_overloaded || never_caught_up(measured, intervals, slots) {
-        let (backlog, remedy) = match backlog_max {
-            0 => (
-                "more and more were in flight".to_owned(),
-                "response times grow with the length of such a run and describe no device: ask for a lower rate",
-            ),
-            _ => (
-                format!("the backlog grew to {backlog_max} arrivals"),
-                "response times grow with the length of such a run and describe no device: ask for a lower rate, or \
-                 allow a deeper queue",
-            ),
-        };
+        let (backlog, remedy) = overload(stream, backlog_max);
         found.weighed(
             short_by,
             "pacing.overloaded",
@@ -181,6 +176,27 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
             "for a time more came than was done, and response times are of that time as well: look at them over time",
         );
     }
+}
+
+/// What shows that more came due than was done, and what to do about it.
+fn overload(stream: &Stream, backlog_max: u64) -> (String, &'static str) {
+    let backlog = match backlog_max {
+        0 => "more and more were in flight".to_owned(),
+        _ => format!("the backlog grew to {backlog_max} arrivals"),
+    };
+    let remedy = match backlog_max {
+        // The device is fathom itself.
+        _ if stream.engine.kind == EngineKind::Null => {
+            "generator-limited: the null engine takes no time, so that this is all that so many workers issue here; ask for a \
+             lower rate, or use more workers"
+        }
+        0 => "response times grow with the length of such a run and describe no device: ask for a lower rate",
+        _ => {
+            "response times grow with the length of such a run and describe no device: ask for a lower rate, or allow a \
+             deeper queue"
+        }
+    };
+    (backlog, remedy)
 }
 
 /// The part of a window in which arrivals come due: what waits or is in flight when the time is up, or when a trace has no more,
@@ -402,6 +418,12 @@ fn issued_late(view: &StepView<'_>, stream: &Stream, measured: &Measured, place:
                 measured.depth_held(),
                 Nanos(longest).approximate()
             )
+        } else if time_of_long(tally, waited / LONGEST_TIMES) < LONG_SHARE * measured.window().0 as f64 {
+            // One that was under way when the host stopped the worker took as long as that, and no other does.
+            format!(
+                "on average {:.2} of {depth} slots were in use, and hardly any operation took as long",
+                measured.depth_held()
+            )
         } else {
             continue;
         };
@@ -419,6 +441,13 @@ fn issued_late(view: &StepView<'_>, stream: &Stream, measured: &Measured, place:
             "read the service time, and measure again with processors that are free for the workers",
         );
     }
+}
+
+/// Nanoseconds that operations took in all which took so long, or longer.
+fn time_of_long(tally: &StreamTally, least_ns: u64) -> f64 {
+    let buckets = tally.kinds.iter().flat_map(|kind| kind.service.histogram.buckets());
+    let time = buckets.map(|(bucket, count)| (bucket_bounds(bucket as usize), count));
+    time.filter(|((_, high), _)| *high >= least_ns).map(|((_, high), count)| high as f64 * count as f64).sum()
 }
 
 /// Whether arrivals come one by one at a rate that stays as it is: no burst of them waits for one another.

@@ -285,7 +285,7 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
     let Collected { idleness, operations } = &collected;
     let report = reports.ending(exit)
         + &reports.text(&record, Some(idleness), Some(operations), 0)
-        + reports.closing();
+        + &reports.closing(&record);
     let given = match &switches.output {
         Some(file) => output::write(Path::new(file), &(shown + &report), &spared),
         None => terminal::data(&report).map_err(|error| error.to_string()),

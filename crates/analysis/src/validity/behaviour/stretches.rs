@@ -30,7 +30,7 @@ pub(super) struct Stretch {
 /// All stretches, in order. Intervals in the midst of which a worker starts or ends are in none.
 pub(super) fn stretches(view: &StepView<'_>) -> Vec<Stretch> {
     let edges = edges(view);
-    let all = seconds(view);
+    let all = behind_the_ramp(seconds(view), view);
     // Those before a moment are as many as starts and ends there were.
     let before = |at: f64| edges.partition_point(|edge| edge.0 as f64 <= at);
     let key = |second: &Second| {
@@ -152,6 +152,23 @@ fn seconds(view: &StepView<'_>) -> Vec<Second> {
             })
         })
         .collect()
+}
+
+/// The same without the first, as long as all that ends there was in flight in the ramp and counts nowhere: as long as an operation
+/// takes, of a queue that is deep for its device.
+fn behind_the_ramp(mut seconds: Vec<Second>, view: &StepView<'_>) -> Vec<Second> {
+    let has_ramp = view.step.intervals.iter().any(|interval| interval.phase == Phase::Ramp);
+    let is_of_ramp = |second: &&Second| second.iops == 0.0 && second.in_flight >= 1.0;
+    let empty = if has_ramp { seconds.iter().take_while(is_of_ramp).count() } else { 0 };
+    if empty == 0 || empty == seconds.len() {
+        return seconds;
+    }
+    let takes_s = median(&seconds[empty..].iter().map(|second| second.quick_s).collect::<Vec<_>>());
+    let until_s = seconds[0].start.as_secs_f64() + takes_s * (1.0 + EDGE_SHARE);
+    if seconds[empty - 1].end.as_secs_f64() <= until_s {
+        seconds.retain(|second| second.start.as_secs_f64() >= until_s - EDGE_SHARE * takes_s);
+    }
+    seconds
 }
 
 /// What nine of ten operations take at least, of the kind that most are of; `None` where latencies were not kept.

@@ -159,6 +159,29 @@ fn a_stall_across_the_end_of_the_ramp_is_no_warm_up() {
     }
 }
 
+/// A queue that takes three seconds to pass ends nothing in the first three of what counts.
+#[test]
+fn what_the_ramp_left_in_a_deep_queue_is_no_stall() {
+    for seed in 0..20 {
+        let mut counts = steady(65, 4000.0, seed);
+        counts[5..8].fill(0);
+        let of = |takes_ns: u64| {
+            let mut record = behind_a_ramp(5, &counts);
+            for interval in &mut record.steps[0].intervals {
+                let kind = &mut interval.tally.kinds[0];
+                let mut service = fathom_metrics::Latency::default();
+                (0..kind.operations).for_each(|_| service.record(takes_ns));
+                kind.service = service.to_tally();
+            }
+            told(&record)
+        };
+        assert_eq!(of(3_000_000_000), [""; 0], "seed {seed}");
+        // Operations of one second cannot be what three were spent on.
+        let found = of(1_000_000_000);
+        assert!(found.len() == 1 && found[0].starts_with("stall: throughput stopped once"), "{found:#?}");
+    }
+}
+
 type Course = dyn Fn(f64) -> f64;
 
 /// A smooth dip is one wherever it lies, and no fall or rise; what goes somewhere is none, however noisy.

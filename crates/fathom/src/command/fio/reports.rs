@@ -6,13 +6,15 @@ use super::fallen::Fallen;
 use super::idle::Idleness;
 use super::operations::OperationLog;
 use super::shape::{banners, layouts, shape};
+use crate::diagnose::printable;
 use crate::exit::Exit;
 use crate::load::Loaded;
+use fathom_analysis::validity;
 use fathom_engine::probe::device_counters;
 use fathom_frontend::fio::{Extras, OutputFormat, Switches};
 use fathom_planner::Plan;
 use fathom_report::{fio_banner, fio_json, fio_normal, fio_terse};
-use fathom_schema::{DeviceCounters, Facts, Record};
+use fathom_schema::{DeviceCounters, Facts, Finding, Record, Severity};
 use std::collections::BTreeMap;
 
 /// Version of the terse format when none is asked for.
@@ -70,9 +72,18 @@ impl Reports {
         fio_banner(&banners(&self.extras), VERSION) + &layouts
     }
 
-    /// What comes after the last report.
-    pub(super) fn closing(&self) -> &str {
-        &self.notes
+    /// What comes after the last report: behind the warnings what makes its figures say nothing. Such a run looks like any other.
+    pub(super) fn closing(&self, record: &Record) -> String {
+        if !self.normal {
+            return String::new();
+        }
+        let found = validity::findings(record);
+        let found = found.iter().filter(|finding| finding.severity == Severity::Invalid);
+        let line = |finding: &Finding| {
+            let text = format!("{}; {} [{}]", finding.evidence, finding.remedy, finding.id);
+            format!("note: INVALID: {}\n", printable(&text))
+        };
+        self.notes.clone() + &found.map(line).collect::<String>()
     }
 
     /// What comes before the last report when a signal ended the jobs.
