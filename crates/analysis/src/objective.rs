@@ -164,8 +164,8 @@ pub struct Margin {
     pub worst_s: f64,
     /// What is left from that to the limit, as a share of it; below 0 where it is above.
     pub left: f64,
-    /// What all trials of the rate tell together, seconds, with its 95 % interval; absent where one of them has too few operations
-    /// for an interval.
+    /// What all trials of the rate tell together, seconds, with its 95 % interval: of one trial its own, and of several that of the
+    /// worst where one of them tells too little. Absent where that has no ends.
     pub together_s: Option<Estimate>,
 }
 
@@ -176,10 +176,16 @@ impl Margin {
         goal: LatencyGoal,
         trials: impl Iterator<Item = &'a Trial> + Clone,
     ) -> Option<Self> {
-        let worst_s = trials.clone().map(|trial| trial.latencies_s[which]).reduce(f64::max)?;
+        let latency_s = |trial: &Trial| trial.latencies_s[which];
+        let worst = trials.clone().max_by(|a, b| latency_s(a).total_cmp(&latency_s(b)))?;
+        let worst_s = latency_s(worst);
         let all: Option<Vec<Trialled>> = trials.map(|trial| weighed(trial, which, &goal)).collect();
+        let least_share = if goal.quantile.is_some() { PERCENTILE_ERROR_MIN } else { 0.0 };
+        let of_all = all.filter(|all| all.len() > 1).and_then(|all| certainty::together(&all, least_share));
+        let own = Some(worst.intervals_s[which]).filter(|(low, high)| *low > 0.0 && high.is_finite());
+        let of_worst = own.map(|interval| Estimate { value: worst_s, interval: Some(interval) });
         let left = 1.0 - worst_s / goal.limit.as_secs_f64();
-        Some(Self { goal, worst_s, left, together_s: all.and_then(|all| certainty::together(&all)) })
+        Some(Self { goal, worst_s, left, together_s: of_all.or(of_worst) })
     }
 
     /// Whether it may be chance that the worst of the trials kept the goal, or did not: all of them together do not show it.
@@ -244,6 +250,8 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
     let single = alone.as_ref().map(|(single, _)| single);
     let (points, trials): (Vec<LoadPoint>, Vec<Trial>) =
         record.steps.iter().filter_map(|step| trial(step, goals, single, wanted.is_some())).unzip();
+    let idle_shares =
+        || -> Vec<Vec<Share>> { goals.iter().map(|goal| near_idle::shares(record, goal)).collect() };
     let at = |rate: f64| trials.iter().filter(move |trial| (trial.rate / rate - 1.0).abs() < 1e-4);
     let rate = match wanted {
         Some(wanted) => Some(wanted),
@@ -288,12 +296,14 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
         _ if wanted.is_some() || held_back.is_some() => None,
         (Some(single), _) if is_idle(single) => {
             let from_idle = if rate.is_some() || undecided.is_some() {
-                reached_from(single, rate, &points, &trials, goals)
+                reached_from(single, rate, &points, &trials, goals, &idle_shares())
                     .filter(|found| fits(found, &trials, goals))
             } else {
                 None
             };
-            from_idle.or_else(|| reached(rate?, &trials, goals))
+            // There a percentile stays where it is and then jumps: its inverse lies on no line.
+            let has_percentile = goals.iter().any(|goal| goal.quantile.is_some());
+            from_idle.or_else(|| reached(rate.filter(|_| !has_percentile)?, &trials, goals))
         }
         (_, Some(rate)) => reached(rate, &trials, goals),
         (_, None) => None,
@@ -538,40 +548,33 @@ fn in_line(points: &[Trialled]) -> &[Trialled] {
 
 /// The same where the limit is near to what an operation takes alone: the line begins there. Of the mean it is that of its inverse,
 /// where trials count by their operations; of a percentile see `near_idle`. `rate`: near which it is looked for; absent where none
-/// was kept: from the lowest on.
+/// was kept: from the lowest on. `shares`: for each goal those within its limit.
 fn reached_from(
     single: &LoadPoint,
     rate: Option<f64>,
     points: &[LoadPoint],
     trials: &[Trial],
     goals: &[LatencyGoal],
+    shares: &[Vec<Share>],
 ) -> Option<Estimate> {
-    let is_near =
-        |trial: &Trial| trial.state != State::Overloaded && trial.rate <= IDLE_LINE_MAX * single.rate;
-    let mut near: Vec<(f64, &LoadPoint)> = trials
-        .iter()
-        .zip(points)
-        .filter(|(trial, _)| is_near(trial))
-        .map(|(trial, point)| (trial.done, point))
-        .collect();
-    let distance = |x: f64| (x - rate.unwrap_or(0.0)).abs();
-    near.sort_by(|(a, _), (b, _)| distance(*a).total_cmp(&distance(*b)));
-    near.insert(0, (0.0, single));
-    let of = |goal: &LatencyGoal| {
+    let most = IDLE_LINE_MAX * single.rate;
+    let is_near = |trial: &Trial| trial.state != State::Overloaded && trial.rate <= most;
+    let of = |(goal, shares): (&LatencyGoal, &Vec<Share>)| {
         if let Some(q) = goal.quantile {
-            let shares: Vec<Share> =
-                near.iter().map(|(x, point)| Share::within(*x, &point.response, goal.limit)).collect();
-            return near_idle::reached(&shares, q);
+            return near_idle::reached(&near_idle::around(shares, rate.unwrap_or(0.0), most), q);
         }
-        let inverse = |&(x, point): &(f64, &LoadPoint)| Trialled {
+        let inverse = |x: f64, point: &LoadPoint| Trialled {
             x,
             y: 1.0 / point.latency_s(goal),
             weight: point.response.moments.count as f64,
         };
-        let line: Vec<Trialled> = near.iter().map(inverse).collect();
+        let near = trials.iter().zip(points).filter(|(trial, _)| is_near(trial));
+        let line: Vec<Trialled> = std::iter::once(inverse(0.0, single))
+            .chain(near.map(|(trial, point)| inverse(trial.done, point)))
+            .collect();
         crossing(&line, 1.0 / goal.limit.as_secs_f64(), 0.0)
     };
-    goals.iter().filter_map(of).min_by(|a, b| a.value.total_cmp(&b.value))
+    goals.iter().zip(shares).filter_map(of).min_by(|a, b| a.value.total_cmp(&b.value))
 }
 
 /// A rate with what is on a line over it, such as the inverse of its latency, and how much it counts.

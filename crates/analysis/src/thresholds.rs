@@ -1,10 +1,12 @@
 //! Whether the steps of a run keep thresholds.
 
 use crate::load::{self, LoadPoint};
-use crate::objective::{self, State, exceeds_clearly};
+use crate::objective::exceeds_clearly;
 use crate::pts;
 use fathom_metrics::Latency;
-use fathom_schema::{Bound, BoundFigure, LatencyGoal, Question, Record, Stop, Threshold};
+use fathom_schema::{
+    Bound, BoundFigure, LatencyGoal, OperationKind, Question, Record, Step, Stop, StreamTotals, Threshold,
+};
 
 /// A threshold and what was found in one step.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,7 +54,7 @@ pub enum Found {
     NoOperations,
     /// The step has no end: it was killed, or still goes on.
     NoEnd,
-    /// It lies among arrivals that were never done, which are this share of all, 0 to 1: it is longer than any that was measured.
+    /// Arrivals that were not done, this share of all, 0 to 1, show by themselves that it is beyond the limit.
     NotDone(f64),
 }
 
@@ -69,8 +71,8 @@ impl Found {
 /// Every threshold of a run on every step; one that measured nothing keeps none. Steps of a PTS test that prepare its targets
 /// measure nothing that is asked about, nor do its loads that are done again because they were cut off or empty, nor
 /// those of an objective that offer no rate. Of rounds that have to become steady the figures are those of the measurement
-/// window, and so are the thresholds; errors alone count in all rounds. Arrivals that were dropped, or still waited at the end of a step that
-/// was overloaded, took longer than any that were done: a latency is not kept by leaving out what was late. `None` where the run has no thresholds.
+/// window, and so are the thresholds; errors alone count in all rounds. Arrivals that were dropped, or had waited for longer
+/// than a limit when the time was up, are beyond it: a latency is not kept by leaving out what was late. `None` where the run has no thresholds.
 pub fn thresholds(record: &Record) -> Option<Vec<Kept>> {
     let thresholds = record.thresholds();
     let windows = if thresholds.is_empty() { Vec::new() } else { pts::windows(record) };
@@ -93,9 +95,8 @@ pub fn thresholds(record: &Record) -> Option<Vec<Kept>> {
     let is_scan = matches!(record.started.question, Some(Question::Scan(_)));
     let each = |step: &fathom_schema::StepRecord| -> Vec<Kept> {
         let is_in_window = is_in_window(step);
-        let missing = step.finished.as_ref().map_or(0.0, |finished| {
-            LoadPoint::of(&step.started.step, &finished.streams).map_or(0.0, |point| missing(&point))
-        });
+        let undone = step.finished.as_ref().map(|finished| Undone::of(&step.started.step, &finished.streams));
+        let undone = undone.unwrap_or_default();
         thresholds
             .iter()
             .filter(|threshold| is_in_window || is_of_errors(threshold))
@@ -109,9 +110,13 @@ pub fn thresholds(record: &Record) -> Option<Vec<Kept>> {
                     .and_then(|finished| LoadPoint::of_kind(&step.started.step, &finished.streams, kind));
                 let needs = point.as_ref().zip(quantile(&threshold)).and_then(|(point, q)| point.needs(q));
                 let (found, verdict) = match &point {
-                    Some(_) if is_among(missing, &threshold) => (Found::NotDone(missing), Verdict::Breached),
+                    Some(point) if undone.breaks(&threshold, kind, point) => {
+                        (Found::NotDone(undone.share()), Verdict::Breached)
+                    }
                     Some(point) => {
-                        let (figure, is_kept) = judged(point, &threshold, missing);
+                        let late =
+                            if kind == Some(OperationKind::Sync) { 0.0 } else { undone.beyond(&threshold) };
+                        let (figure, is_kept) = judged(point, &threshold, late);
                         let verdict = match needs {
                             // What a scan has read is all there is, and no sample of more.
                             Some(_) if !is_scan && !is_told(point, &threshold, is_kept) => Verdict::TooFew,
@@ -158,34 +163,93 @@ fn is_told(point: &LoadPoint, threshold: &Threshold, is_kept: bool) -> bool {
     !is_kept && exceeds_clearly(point, quantile, limit_s, 1.0)
 }
 
-/// The share of arrivals that were never done, 0 to 1; none unless the load was more than was carried, since a few are always under way.
-fn missing(point: &LoadPoint) -> f64 {
-    if objective::state(point, point.rate, &[]) != State::Overloaded {
-        return 0.0;
+/// Arrivals of a step that were not done.
+#[derive(Debug, Clone, Copy, Default)]
+struct Undone {
+    /// Operations that were, those that failed among them.
+    done: f64,
+    /// Still waited when the time was up.
+    waiting: f64,
+    /// For so long, the oldest of them, seconds.
+    oldest_s: f64,
+    /// Were given up.
+    dropped: f64,
+}
+
+impl Undone {
+    fn of(step: &Step, streams: &[StreamTotals]) -> Self {
+        let mut undone = Self::default();
+        let added = streams.iter().enumerate().filter(|(index, _)| step.adds_up(*index));
+        for worker in added.flat_map(|(_, stream)| &stream.workers) {
+            for kind in worker.tally.kinds.iter().filter(|kind| kind.kind != OperationKind::Sync) {
+                let failed: u64 = kind.errors.iter().map(|(_, count)| count).sum();
+                undone.done += (kind.operations + failed) as f64;
+            }
+            undone.waiting += worker.waiting as f64;
+            undone.oldest_s = undone.oldest_s.max(worker.oldest_waiting.as_secs_f64());
+            undone.dropped += worker.tally.arrivals_dropped as f64;
+        }
+        undone
     }
-    let done = point.response.moments.count as f64;
-    let left = ((point.offered / point.rate - 1.0) * done).max(point.dropped as f64);
-    left / (done + left)
+
+    fn share(&self) -> f64 {
+        let left = self.waiting + self.dropped;
+        left / (left + self.done).max(1.0)
+    }
+
+    /// The share of all that is beyond a limit for certain, 0 to 1: what was given up, and of what waited, which came evenly, those who
+    /// had waited for longer.
+    fn beyond(&self, threshold: &Threshold) -> f64 {
+        let Some((_, limit_s)) = upper(threshold) else { return 0.0 };
+        let older = if self.oldest_s > limit_s { 1.0 - limit_s / self.oldest_s } else { 0.0 };
+        (self.dropped + self.waiting * older) / (self.waiting + self.dropped + self.done).max(1.0)
+    }
+
+    /// Whether they alone show that an upper limit of a latency is not kept. Each kind is taken to have its share of them, but for
+    /// syncs, which do not arrive.
+    fn breaks(&self, threshold: &Threshold, kind: Option<OperationKind>, point: &LoadPoint) -> bool {
+        let Some((of, limit_s)) = upper(threshold).filter(|_| kind != Some(OperationKind::Sync)) else {
+            return false;
+        };
+        let beyond = self.beyond(threshold);
+        match of {
+            Latest::Quantile(q) => beyond > 0.0 && q > 1.0 - beyond,
+            Latest::Max => beyond > 0.0,
+            Latest::Mean => {
+                // Those that wait took half of the longest on average so far; what was given up has no end.
+                let so_far = self.done * point.mean_s + self.waiting * self.oldest_s / 2.0;
+                self.dropped > 0.0 || self.waiting > 0.0 && so_far > limit_s * (self.done + self.waiting)
+            }
+        }
+    }
 }
 
-/// Whether the figure of a threshold lies among those: a percentile beyond all that were done, or what all of them are part of. Lower
-/// limits are kept the better by what takes longer.
-fn is_among(missing: f64, threshold: &Threshold) -> bool {
-    let quantile = match threshold {
-        Threshold::Latency(goal) => goal.quantile,
-        Threshold::Bound(Bound { is_above: false, figure, .. }) => match figure {
-            BoundFigure::Quantile(q) => Some(*q),
-            BoundFigure::Mean | BoundFigure::Max => None,
-            BoundFigure::Iops | BoundFigure::Bandwidth | BoundFigure::Errors => return false,
+/// What a latency is, as far as the latest of them go.
+enum Latest {
+    Quantile(f64),
+    Mean,
+    Max,
+}
+
+/// The latency that a threshold bounds from above, and its limit in seconds.
+fn upper(threshold: &Threshold) -> Option<(Latest, f64)> {
+    match threshold {
+        Threshold::Latency(goal) => {
+            Some((goal.quantile.map_or(Latest::Mean, Latest::Quantile), goal.limit.as_secs_f64()))
+        }
+        Threshold::Bound(Bound { is_above: false, figure, limit, .. }) => match figure {
+            BoundFigure::Quantile(q) => Some((Latest::Quantile(*q), *limit)),
+            BoundFigure::Mean => Some((Latest::Mean, *limit)),
+            BoundFigure::Max => Some((Latest::Max, *limit)),
+            BoundFigure::Iops | BoundFigure::Bandwidth | BoundFigure::Errors => None,
         },
-        _ => return false,
-    };
-    missing > 0.0 && quantile.is_none_or(|q| q > 1.0 - missing)
+        _ => None,
+    }
 }
 
-/// The figure of a threshold, and whether it is kept, where such a share of arrivals is missing beyond all latencies.
-fn judged(point: &LoadPoint, threshold: &Threshold, missing: f64) -> (f64, bool) {
-    let of_done = |q: f64| (q / (1.0 - missing)).min(1.0);
+/// The figure of a threshold, and whether it is kept, where such a share of all is late beyond the latencies there are.
+fn judged(point: &LoadPoint, threshold: &Threshold, late: f64) -> (f64, bool) {
+    let of_done = |q: f64| (q / (1.0 - late)).min(1.0);
     match threshold {
         Threshold::IopsAbove(least) => (point.rate, point.rate >= *least),
         Threshold::IopsBelow(most) => (point.rate, point.rate < *most),
@@ -217,7 +281,7 @@ fn judged(point: &LoadPoint, threshold: &Threshold, missing: f64) -> (f64, bool)
 mod tests {
     use super::*;
     use crate::sample::{StreamShape, push, record};
-    use fathom_schema::OperationKind;
+    use fathom_units::Nanos;
 
     #[test]
     fn what_was_not_measured_is_neither_zero_nor_kept() {
@@ -268,29 +332,31 @@ mod tests {
         assert_eq!(of(800, "mean<40ms"), (Verdict::Kept, None));
     }
 
-    /// Of 1,000 arrivals in a second some are done in 1 ms each, the others never.
+    /// Of 1,000 arrivals in a second so many are done in 1 ms each, so many fail, and so many are given up; the others wait for so long.
+    fn of_arrivals(done: u64, failed: u64, dropped: u64, oldest: Nanos, bound: &str) -> (Verdict, Found) {
+        let (course, backlog) = (Vec::new(), fathom_schema::Backlog::Keep);
+        let arrival = fathom_schema::Arrival::Constant;
+        let pacing = fathom_schema::Pacing::Open { rate: 1000.0, arrival, course, backlog };
+        let rates = vec![(OperationKind::Read, done)];
+        let mut all = record(&[StreamShape { rates, pacing, ..StreamShape::default() }]);
+        let worker = &mut all.steps[0].finished.as_mut().expect("it has an end").streams[0].workers[0];
+        let seconds = worker.end.since(worker.start).0 / 1_000_000_000;
+        let kind = &mut worker.tally.kinds[0];
+        (kind.operations, kind.response) = (done * seconds, None);
+        kind.service = crate::sample::latency(1e6, done * seconds);
+        kind.errors.extend((failed > 0).then_some((5, failed * seconds)));
+        (worker.tally.arrivals, worker.tally.arrivals_dropped) = (1000 * seconds, dropped * seconds);
+        (worker.waiting, worker.oldest_waiting) = ((1000 - done - failed - dropped) * seconds, oldest);
+        all.started.thresholds = vec![bound.parse().expect("a bound")];
+        let found = thresholds(&all).expect("one was asked for");
+        (found[0].verdict, found[0].found)
+    }
+
     #[test]
     fn what_was_never_done_took_longer_than_any_limit() {
-        let of = |done: u64, dropped: u64, bound: &str| {
-            let (course, backlog) = (Vec::new(), fathom_schema::Backlog::Keep);
-            let arrival = fathom_schema::Arrival::Constant;
-            let pacing = fathom_schema::Pacing::Open { rate: 1000.0, arrival, course, backlog };
-            let mut all = record(&[StreamShape {
-                rates: vec![(OperationKind::Read, done)],
-                pacing,
-                ..StreamShape::default()
-            }]);
-            let worker = &mut all.steps[0].finished.as_mut().expect("it has an end").streams[0].workers[0];
-            let seconds = worker.end.since(worker.start).0 / 1_000_000_000;
-            let kind = &mut worker.tally.kinds[0];
-            (kind.operations, kind.response) = (done * seconds, None);
-            kind.service = crate::sample::latency(1e6, done * seconds);
-            (worker.tally.arrivals, worker.tally.arrivals_dropped) = (1000 * seconds, dropped * seconds);
-            all.started.thresholds = vec![bound.parse().expect("a bound")];
-            let found = thresholds(&all).expect("one was asked for");
-            (found[0].verdict, found[0].found)
+        let is_kept = |done: u64, dropped: u64, bound: &str| {
+            of_arrivals(done, 0, dropped, Nanos::secs(1000), bound).0 == Verdict::Kept
         };
-        let is_kept = |done: u64, dropped: u64, bound: &str| of(done, dropped, bound).0 == Verdict::Kept;
         for bound in ["p50<1s", "p99<1s", "mean<1s", "max<1s"] {
             assert!(is_kept(1000, 0, bound), "{bound}");
         }
@@ -298,7 +364,7 @@ mod tests {
         for (done, dropped) in [(500, 0), (500, 500)] {
             assert!(is_kept(done, dropped, "p49<1s"));
             for bound in ["p51<1s", "p99<1s", "mean<1s", "max<1s"] {
-                let (verdict, found) = of(done, dropped, bound);
+                let (verdict, found) = of_arrivals(done, 0, dropped, Nanos::secs(1000), bound);
                 let Found::NotDone(share) = found else { panic!("{bound}: {found:?}") };
                 assert!(verdict == Verdict::Breached && (share - 0.5).abs() < 1e-9, "{bound}: {share}");
             }
@@ -306,6 +372,21 @@ mod tests {
         }
         // One in two hundred was given up: of those that were done the p99 of all is the p99.497.
         assert!(is_kept(995, 5, "p99<1s") && !is_kept(995, 5, "p99.9<1s") && !is_kept(995, 5, "mean<1s"));
+    }
+
+    #[test]
+    fn what_was_done_or_waits_for_less_than_a_limit_is_not_beyond_it() {
+        for bound in ["p99<1s", "mean<1s", "max<1s"] {
+            // One in ten failed at once; one in twenty waits, the oldest for a quarter of a second.
+            assert_eq!(of_arrivals(900, 100, 0, Nanos::ZERO, bound).0, Verdict::Kept, "{bound}");
+            assert_eq!(of_arrivals(950, 0, 0, Nanos::millis(250), bound).0, Verdict::Kept, "{bound}");
+        }
+        // Of those half are beyond an eighth of a second: 2.5 % of all.
+        assert_eq!(of_arrivals(950, 0, 0, Nanos::millis(250), "p97<125ms").0, Verdict::Kept);
+        assert_eq!(of_arrivals(950, 0, 0, Nanos::millis(250), "p98<125ms").0, Verdict::Breached);
+        // A twentieth of 125 ms on average, and 1 ms of the others: 7.2 ms.
+        assert_eq!(of_arrivals(950, 0, 0, Nanos::millis(250), "mean<7.3ms").0, Verdict::Kept);
+        assert_eq!(of_arrivals(950, 0, 0, Nanos::millis(250), "mean<7.1ms").0, Verdict::Breached);
     }
 
     #[test]

@@ -35,12 +35,12 @@ pub(crate) struct Batch {
 const SUBMISSION_NS_MAX: u64 = 24_000;
 /// The same while a device is waited for, which is the longer idle the more go down at once. Measured on virtio, 4 KiB random
 /// reads, depth 32, medians of five turns: 18 µs give 0 to 4 % more through both asynchronous engines than 12 µs, for a fifth
-/// less processor time per operation; 24 and 32 µs give no more for no less.
+/// less processor time per operation; 24 and 32 µs give neither more nor take less.
 const DEVICE_SUBMISSION_NS_MAX: u64 = 18_000;
 /// The same of queues so short that what waits to go down is a share of them: libaio at depth 4 holds 3.97 with 12 µs, 3.78 with
 /// 18 µs.
 const SHORT_QUEUE_SUBMISSION_NS_MAX: u64 = 12_000;
-/// From so many operations on, a queue is not short.
+/// From so many operations on, a queue is not short: between those at which 18 µs held less than was asked for (4) and as much (32).
 const LONG_QUEUE_MIN: usize = 16;
 /// Who waits longer for completions waits for a device: those of cached reads are there when the submission returns.
 const WAIT_MIN: Nanos = Nanos::micros(5);

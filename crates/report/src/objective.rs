@@ -267,9 +267,14 @@ pub fn sentence(found: &Objective, wanted: Option<f64>) -> String {
     }
 }
 
-/// What is to be said where all trials of the rate together do not tell on which side of a limit it lies.
+/// What is to be said where all trials of the rate together do not show what the worst of them says. Where limits are missed, each of
+/// those has to be open; where all are kept, one is enough.
 fn chance(found: &Objective) -> String {
-    let open = found.margins.iter().find(|margin| margin.is_chance());
+    let missed = || found.margins.iter().filter(|margin| margin.left < 0.0);
+    let open = match missed().next() {
+        Some(first) => missed().all(Margin::is_chance).then_some(first),
+        None => found.margins.iter().find(|margin| margin.is_chance()),
+    };
     let told = open.and_then(|margin| Some((margin.goal, margin.together_s?)));
     told.map_or_else(String::new, |(goal, together)| {
         format!(
@@ -468,7 +473,7 @@ mod tests {
 
     #[test]
     fn a_verdict_that_its_trials_together_do_not_show_is_possibly_chance() {
-        let said = |worst_s: f64, low: f64, high: f64, state: State| {
+        let of = |margins: Vec<Margin>, state: State| {
             let found = Objective {
                 rate: Some(500.0),
                 state,
@@ -477,11 +482,14 @@ mod tests {
                 alone: None,
                 undecided: None,
                 held_back: None,
-                margins: vec![margin(worst_s, Some((low, high)))],
+                margins,
                 trials: Vec::new(),
                 remarks: Vec::new(),
             };
             sentence(&found, Some(500.0))
+        };
+        let said = |worst_s: f64, low: f64, high: f64, state: State| {
+            of(vec![margin(worst_s, Some((low, high)))], state)
         };
         let together = "possibly by chance: its trials together have mean 2.00 ms (95 %: 1.90 ms to 2.10 ms); longer ones tell more.";
         assert_eq!(
@@ -500,6 +508,14 @@ mod tests {
         );
         let clear = "Met: 500/s are carried, with 10 % to spare to the limit.";
         assert_eq!(said(0.0018, 0.0017, 0.0019, State::Met), clear);
+        // One that is missed clearly is no chance, whatever the others are.
+        let (missed, open) = (margin(0.004, Some((0.0038, 0.0042))), margin(0.0021, Some((0.0019, 0.0021))));
+        let kept = margin(0.0019, Some((0.0018, 0.00205)));
+        for margins in [vec![kept, missed], vec![open, missed]] {
+            let said = of(margins, State::NotMet);
+            assert!(!said.contains("chance"), "{said}");
+        }
+        assert!(of(vec![kept, open], State::NotMet).contains("have mean 2.00 ms (95 %: 1.90 ms"));
     }
 
     /// What is left to a mean of 2 ms.

@@ -6,6 +6,7 @@ use crate::summary::{errors, kinds, phase_name, quantile, response};
 use crate::table::visible;
 use fathom_schema::{Interval, KindTally, LatencyTally, Record, StepRecord};
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos};
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 /// The columns, described at [`Csv`].
@@ -46,7 +47,8 @@ const HEADER: [&str; 26] = [
 /// one edge), `kind` (`all` for reads, writes and trims together, `read`, `write`, `trim`, `sync`), `operations`, `bytes`,
 /// `errors`, `short`, `iops`, `bytes_per_s`, `service_*_us` (submitted → completed) and `response_*_us` (intended start →
 /// completed), each as mean, p50, p99 and maximum in microseconds and empty without an operation, and `queue_depth_held`
-/// (of the whole stream) and `marks` (what people marked in the interval, one after the other behind semicolons, in rows `all`). Control characters in names are escaped, and names that a spreadsheet would take for a formula are preceded by an apostrophe.
+/// (of the whole stream) and `marks` (what people marked in the interval, or before the first of a stream, joined by "; ", in
+/// rows `all`). Control characters in names are escaped, and names that a spreadsheet would take for a formula are preceded by an apostrophe.
 ///
 /// Rows are given one by one: the intervals of a long run do not fit into memory.
 #[derive(Debug)]
@@ -55,6 +57,8 @@ pub struct Csv<W: Write> {
     /// Index of the step whose marks these are.
     step: Option<u32>,
     marks: Vec<TimeMark>,
+    /// Streams of it whose first interval has been written.
+    begun: BTreeSet<u32>,
 }
 
 impl<W: Write> Csv<W> {
@@ -62,7 +66,7 @@ impl<W: Write> Csv<W> {
     pub fn new(out: W) -> io::Result<Self> {
         let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(out);
         writer.write_record(HEADER).map_err(plain)?;
-        Ok(Self { writer, step: None, marks: Vec::new() })
+        Ok(Self { writer, step: None, marks: Vec::new(), begun: BTreeSet::new() })
     }
 
     /// Writes the rows of one interval of a record.
@@ -72,8 +76,12 @@ impl<W: Write> Csv<W> {
         };
         if self.step != Some(interval.step) {
             (self.step, self.marks) = (Some(interval.step), noted(record, step));
+            self.begun.clear();
         }
-        let within = interval.start.as_secs_f64()..interval.end.as_secs_f64();
+        // What was marked before a stream began is in its first row.
+        let is_first = self.begun.insert(interval.stream);
+        let start_s = if is_first { 0.0 } else { interval.start.as_secs_f64() };
+        let within = start_s..interval.end.as_secs_f64();
         let here = self.marks.iter().filter(|mark| within.contains(&mark.at_s));
         let marks = here.map(|mark| mark.label.as_str()).collect::<Vec<_>>().join("; ");
         let (all, kinds) = kinds(std::iter::once(&interval.tally));

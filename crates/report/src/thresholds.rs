@@ -55,7 +55,7 @@ fn figure(one: &Kept) -> String {
         Found::NoOperations => return "n/a: no such operation was completed".to_owned(),
         Found::NoEnd => return "n/a: the step has no end".to_owned(),
         Found::NotDone(share) => {
-            return format!("n/a: it lies among arrivals that were not done, {:.3} % of all", share * 100.0);
+            return format!("n/a: beyond it are arrivals that were not done, {:.3} % of all", share * 100.0);
         }
         Found::Figure(figure) => match one.threshold {
             Threshold::IopsAbove(_) | Threshold::IopsBelow(_) => Iops(figure).to_string(),

@@ -3,10 +3,10 @@
 //! and that of stretches of time.
 
 use super::near_idle::Share;
-use super::{NORMAL_95, Trialled};
+use super::{BENT_P, ERRORS_FREEDOM, NORMAL_95, Trialled};
 use crate::load::LoadPoint;
 use crate::scaling::Estimate;
-use crate::statistics::{rank_bounds, subsessions, t_quantile};
+use crate::statistics::{f_beyond, rank_bounds, subsessions, t_quantile};
 use fathom_metrics::{Latency, bucket_of};
 use fathom_schema::{Interval, LatencyGoal, OperationKind, Phase, StepRecord};
 
@@ -70,17 +70,18 @@ pub(super) fn beyond(point: &LoadPoint, goal: &LatencyGoal) -> Trialled {
     Trialled { x: point.rate, y, weight: count / variance.max(least) }
 }
 
-/// What several trials of one rate tell together, in seconds, with its 95 % interval: the mean of the inverses of their latencies, weighed by
-/// those of their variances. Where they lie farther apart than that, Student's t of how they scatter counts.
-pub(super) fn together(trials: &[Trialled]) -> Option<Estimate> {
+/// What several trials of one rate tell together, in seconds, with its 95 % interval: the mean of the inverses of their
+/// latencies, weighed by those of their variances. Where they lie farther apart than chance brings (F test), Student's t of how
+/// they scatter counts. `least_share`: what the error is at least, as a share, that all of them have in common.
+pub(super) fn together(trials: &[Trialled], least_share: f64) -> Option<Estimate> {
     let weights: f64 = trials.iter().map(|trial| trial.weight).sum();
     let mean = trials.iter().map(|trial| trial.weight * trial.y).sum::<f64>() / weights;
     let freedom = trials.len() as f64 - 1.0;
     let left = trials.iter().map(|trial| trial.weight * (trial.y - mean).powi(2)).sum::<f64>();
     let scatter = left / freedom.max(1.0);
-    let width =
-        if scatter > 1.0 { (scatter.sqrt() * t_quantile(0.95, freedom)).max(NORMAL_95) } else { NORMAL_95 };
-    let half = width / weights.sqrt();
+    let are_apart = freedom >= 1.0 && f_beyond(scatter, freedom, ERRORS_FREEDOM).is_some_and(|p| p < BENT_P);
+    let width = if are_apart { scatter.sqrt() * t_quantile(0.95, freedom) } else { NORMAL_95 };
+    let half = (width / weights.sqrt()).max(NORMAL_95 * least_share * mean);
     let is_told = mean.is_finite() && half < mean;
     is_told
         .then(|| Estimate { value: 1.0 / mean, interval: Some((1.0 / (mean + half), 1.0 / (mean - half))) })
@@ -205,18 +206,31 @@ mod tests {
         // Errors of 1 % each: of four together half of that.
         let trial =
             |latency_s: f64| Trialled { x: 1.0, y: 1.0 / latency_s, weight: (latency_s / 0.01).powi(2) };
-        let half = |latencies_s: &[f64]| {
+        let half = |latencies_s: &[f64], least: f64| {
             let all: Vec<Trialled> = latencies_s.iter().map(|latency_s| trial(*latency_s)).collect();
-            let (low, high) = together(&all).and_then(|found| found.interval).expect("it has one");
+            let (low, high) = together(&all, least).and_then(|found| found.interval).expect("it has one");
             (high - low) / 2.0
         };
-        assert!((half(&[1.0; 4]) - 1.96 * 0.005).abs() < 1e-5, "{}", half(&[1.0; 4]));
-        assert!((half(&[1.0]) - 1.96 * 0.01).abs() < 1e-4, "{}", half(&[1.0]));
+        assert!((half(&[1.0; 4], 0.0) - 1.96 * 0.005).abs() < 1e-5, "{}", half(&[1.0; 4], 0.0));
+        assert!((half(&[1.0], 0.0) - 1.96 * 0.01).abs() < 1e-4, "{}", half(&[1.0], 0.0));
+        // What all have in common does not become less.
+        assert!((half(&[1.0; 4], 0.008) - 1.96 * 0.008).abs() < 1e-4, "{}", half(&[1.0; 4], 0.008));
+        // A scatter that chance brings makes it no wider.
+        let off = [1.0 / 1.011, 1.0 / 0.989];
+        assert!((half(&off, 0.0) / (1.96 * 0.01 / 2.0_f64.sqrt()) - 1.0).abs() < 0.02, "{}", half(&off, 0.0));
         // Four that scatter by 10 %: t(0.975, 3) = 3.182 of 10 % / 2, and the mean of inverses is a little off 1.
         let scattered = [1.0 / 1.1, 1.0 / 0.9, 1.0 / 1.1, 1.0 / 0.9];
         let expected = 3.182 * (4.0_f64 / 3.0).sqrt() * 0.1 / 2.0;
-        assert!((half(&scattered) / expected - 1.0).abs() < 0.1, "{} for {expected}", half(&scattered));
-        assert_eq!(together(&[Trialled { x: 1.0, y: 1.0, weight: 1.0 }]), None, "it may be nothing at all");
+        assert!(
+            (half(&scattered, 0.0) / expected - 1.0).abs() < 0.1,
+            "{expected}: {}",
+            half(&scattered, 0.0)
+        );
+        assert_eq!(
+            together(&[Trialled { x: 1.0, y: 1.0, weight: 1.0 }], 0.0),
+            None,
+            "it may be nothing at all"
+        );
     }
 
     #[test]

@@ -2,13 +2,15 @@
 //!
 //! There the percentile stays where it is until the share of operations that may lie beyond it is spent, and jumps. That share
 //! itself grows with the rate from the beginning on, as the chance does to meet another operation, and bends the less the lower
-//! the rate: of M/D/1 with times D it is 1 − (1 − λD)·e^(λt) for a limit of D + t. A parabola
+//! the rate: of M/D/1 with times D it is 1 − (1 − λD)·e^(λt) for a limit of D + t, t below D. A parabola
 //! follows that up to a quarter of what the target carries.
 
+use super::{State, certainty, state};
+use crate::load::LoadPoint;
 use crate::scaling::Estimate;
 use crate::statistics::{f_beyond, t_quantile};
 use fathom_metrics::{bucket_bounds, bucket_of};
-use fathom_schema::LatencyTally;
+use fathom_schema::{LatencyGoal, LatencyTally, Record, StepRecord};
 use fathom_units::Nanos;
 use nalgebra::{DMatrix, DVector};
 
@@ -34,7 +36,7 @@ const ERRORS_FREEDOM: f64 = 1e6;
 pub(super) struct Share {
     /// Operations per second.
     pub(super) rate: f64,
-    /// How many operations there were.
+    /// How many operations there were; fewer where they remember one another: as many independent ones tell as much.
     pub(super) count: f64,
     /// The share of them that kept the limit, 0 to 1.
     pub(super) part: f64,
@@ -55,8 +57,8 @@ impl Share {
                 _ => {}
             }
         }
-        let (low, high) = bucket_bounds(last);
-        let part_beyond = high.saturating_sub(limit.0) as f64 / (high - low + 1) as f64;
+        let (high, (next_low, next_high)) = (bucket_bounds(last).1, bucket_bounds(last + 1));
+        let part_beyond = high.saturating_sub(limit.0) as f64 / (next_high - next_low + 1) as f64;
         let beyond = (part_beyond * next as f64).min(own as f64);
         Self { rate, count, part: ((up_to + own) as f64 - beyond) / count }
     }
@@ -68,16 +70,44 @@ impl Share {
     }
 }
 
+/// The shares within a goal's limit of an operation alone, as of no rate, and of all rates of a search, in the order they ran.
+pub(super) fn shares(record: &Record, goal: &LatencyGoal) -> Vec<Share> {
+    let of = |step: &StepRecord| {
+        let point = LoadPoint::of(&step.started.step, &step.finished.as_ref()?.streams)?;
+        let is_alone = step.started.step.streams.iter().all(|stream| stream.queue_depth == 1);
+        let rate = match crate::load::rate(&step.started.step) {
+            Some(_) if state(&point, point.rate, &[]) == State::Overloaded => return None,
+            Some(_) => point.rate,
+            None => Some(0.0).filter(|_| is_alone)?,
+        };
+        let share = Share::within(rate, &point.response, goal.limit);
+        Some(Share { count: share.count / certainty::inflation(step, &point, goal), ..share })
+    };
+    record.steps.iter().filter_map(of).collect()
+}
+
+/// Those of an operation alone and of rates up to `most`, the nearest to `rate` first.
+pub(super) fn around(shares: &[Share], rate: f64, most: f64) -> Vec<Share> {
+    let mut near: Vec<Share> = shares.iter().copied().filter(|share| share.rate <= most).collect();
+    let distance = |share: &Share| if share.rate > 0.0 { (share.rate - rate).abs() } else { -1.0 };
+    near.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
+    near
+}
+
 /// Where the share of operations within a limit comes down to `quantile`, with its 95 % interval: by a line of
 /// up to three coefficients through as many of the shares, from the first on, as it passes within their errors. `None` where it
 /// does not come down among them.
 pub(super) fn reached(shares: &[Share], quantile: f64) -> Option<Estimate> {
-    let scale = shares.iter().map(|share| share.rate).fold(0.0, f64::max);
-    let through = |count: usize| Bent::of(shares.get(..count)?, scale);
-    let line = (RATES_MIN..=shares.len())
+    // It is of the rates that it passes through, and of none beyond.
+    let through = |count: usize| {
+        let shares = shares.get(..count)?;
+        let scale = shares.iter().map(|share| share.rate).fold(0.0, f64::max);
+        Some((Bent::of(shares, scale)?, scale))
+    };
+    let (line, scale) = (RATES_MIN..=shares.len())
         .rev()
         .filter_map(through)
-        .find(Bent::passes)
+        .find(|(line, _)| line.passes())
         .or_else(|| through(RATES_MIN))?;
     line.comes_down_to(quantile).map(|Estimate { value, interval }| Estimate {
         value: value * scale,

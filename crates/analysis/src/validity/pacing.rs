@@ -18,9 +18,11 @@ const ISSUED_LATE_SHARE: f64 = 0.6;
 /// Share of the slots in use below which the arrivals of [`is_even`] loads do not wait for one another for as long as that: on a
 /// device of constant service times p99 of the response time is 2.65 of them at a quarter (M/D/1).
 const HELD_SHARE_MAX: f64 = 0.25;
-/// The part of the time that operations were under way which took a quarter of a wait, or longer, below which they are not what one in
-/// a hundred arrivals waited for: so many come due in as much of the time.
+/// A device that makes one in a hundred arrivals wait has its slots taken for a hundredth of the time, by operations that are not much
+/// shorter than the wait: where those of a quarter of it and more take less than a quarter of that, they are not the cause.
 const LONG_SHARE: f64 = 0.0025;
+/// Share of the slots that are in use, where arrivals came late, from which on they waited for the device.
+const HELD_LATE_MAX: f64 = 0.5;
 /// Times the longest operation that a response time may be, above which no operation was what it waited for.
 const LONGEST_TIMES: u64 = 4;
 /// Share of all arrivals that may wait at once before it is told, where they do not wait at the end.
@@ -77,7 +79,7 @@ pub(super) fn check(
 ) {
     rate(stream, measured, intervals, place, found);
     dropped(measured, place, found);
-    issued_late(view, stream, measured, place, found);
+    issued_late(view, stream, measured, intervals, place, found);
 }
 
 fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &str, found: &mut Found) {
@@ -389,7 +391,14 @@ fn dropped(measured: &Measured, place: &str, found: &mut Found) {
 }
 
 /// Arrivals that the generator issued late: the host did not run the worker when it should have.
-fn issued_late(view: &StepView<'_>, stream: &Stream, measured: &Measured, place: &str, found: &mut Found) {
+fn issued_late(
+    view: &StepView<'_>,
+    stream: &Stream,
+    measured: &Measured,
+    intervals: &[&Interval],
+    place: &str,
+    found: &mut Found,
+) {
     if !matches!(stream.pacing, Pacing::Open { .. }) || is_virtual(view, stream) {
         return;
     }
@@ -397,7 +406,9 @@ fn issued_late(view: &StepView<'_>, stream: &Stream, measured: &Measured, place:
     // Those that waited for a slot say how the device kept up, not how the host did, unless they cannot have waited for it.
     let found_slots = tally.arrivals_late as f64 <= tally.arrivals as f64 * (1.0 - RATE_SHARE_MIN);
     let depth = u64::from(stream.queue_depth) * stream.workers.len() as u64;
-    let has_slots = is_even(&stream.pacing) && measured.depth_held() < depth as f64 * HELD_SHARE_MAX;
+    let has_slots = is_even(&stream.pacing)
+        && measured.depth_held() < depth as f64 * HELD_SHARE_MAX
+        && held_where_late(intervals) < depth as f64 * HELD_LATE_MAX;
     if !found_slots && !has_slots {
         return;
     }
@@ -418,7 +429,9 @@ fn issued_late(view: &StepView<'_>, stream: &Stream, measured: &Measured, place:
                 measured.depth_held(),
                 Nanos(longest).approximate()
             )
-        } else if time_of_long(tally, waited / LONGEST_TIMES) < LONG_SHARE * measured.window().0 as f64 {
+        } else if time_of_long(tally, waited / LONGEST_TIMES)
+            < LONG_SHARE * measured.window().0 as f64 * depth as f64
+        {
             // One that was under way when the host stopped the worker took as long as that, and no other does.
             format!(
                 "on average {:.2} of {depth} slots were in use, and hardly any operation took as long",
@@ -441,6 +454,15 @@ fn issued_late(view: &StepView<'_>, stream: &Stream, measured: &Measured, place:
             "read the service time, and measure again with processors that are free for the workers",
         );
     }
+}
+
+/// Operations in flight, averaged over the late arrivals of all intervals.
+fn held_where_late(intervals: &[&Interval]) -> f64 {
+    let late = || intervals.iter().map(|interval| interval.tally.arrivals_late as f64);
+    let held = intervals.iter().zip(late()).map(|(interval, late)| {
+        late * interval.tally.in_flight_ns / interval.end.since(interval.start).0.max(1) as f64
+    });
+    held.sum::<f64>() / late().sum::<f64>().max(1.0)
 }
 
 /// Nanoseconds that operations took in all which took so long, or longer.

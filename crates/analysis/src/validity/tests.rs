@@ -4,6 +4,7 @@ mod content;
 mod drives;
 mod frequent;
 mod host;
+mod issued_late;
 mod levels;
 mod limits;
 mod queues;
@@ -425,59 +426,6 @@ fn an_overload_needs_no_series_where_most_wait_at_the_end() {
     // What one burst may leave, and eight of eleven that came by chance in one moment.
     assert_eq!(of(1000, 1_200, 399).as_deref(), Some("pacing.behind"));
     assert_eq!(of(4, 8, 8).as_deref(), Some("pacing.behind"));
-}
-
-#[test]
-fn arrivals_issued_late_beside_free_slots() {
-    // The constructed response times are half as long again as the service times: no more than waiting for a device.
-    let mut record = record(&[StreamShape { pacing: open(1000.0), ..base() }]);
-    check(&record, &[]);
-    let tally = &mut record.steps[0].finished.as_mut().unwrap().streams[0].workers[0].tally;
-    tally.arrivals = 10_000;
-    let kind = &mut tally.kinds[0];
-    let mut response = fathom_metrics::Latency::default();
-    (0..kind.operations).for_each(|k| response.record(if k % 50 == 0 { 30_000_000 } else { 4_000_000 }));
-    kind.response = Some(response.to_tally());
-    let mut waited = record.clone();
-    check(&record, &[("pacing.issued-late", Severity::Warn)]);
-    // Those that waited for a slot are the device's.
-    waited.steps[0].finished.as_mut().unwrap().streams[0].workers[0].tally.arrivals_late = 200;
-    check(&waited, &[]);
-    // Unless hardly any was in use: what waited longer than anything took waited for the host.
-    let idle = |pacing: Pacing, response_ns: u64| {
-        let mut record = crate::sample::record(&[StreamShape { pacing, fullness: 0.01, ..base() }]);
-        let tally = &mut record.steps[0].finished.as_mut().unwrap().streams[0].workers[0].tally;
-        (tally.arrivals, tally.arrivals_late) = (10_000, 5_000);
-        let mut response = fathom_metrics::Latency::default();
-        (0..10_000).for_each(|_| response.record(response_ns));
-        tally.kinds[0].response = Some(response.to_tally());
-        record
-    };
-    check(&idle(open(1000.0), 300_000_000), &[("pacing.issued-late", Severity::Warn)]);
-    // Not so a wait as long as an operation that was slow, nor what came in bursts.
-    let longest = {
-        let record = idle(open(1000.0), 300_000_000);
-        record.steps[0].finished.as_ref().unwrap().streams[0].workers[0].tally.kinds[0].service.moments.max_ns
-    };
-    check(&idle(open(1000.0), longest), &[]);
-    // On a device of constant service times a quarter of whose time is taken, Poisson arrivals wait for one another: their p99
-    // is 2.65 service times (M/D/1), which is nobody's fault.
-    let Pacing::Open { rate, course, backlog, .. } = open(1000.0) else { unreachable!() };
-    let random = Pacing::Open { rate, arrival: Arrival::Poisson, course, backlog };
-    check(&idle(random.clone(), longest * 265 / 100), &[]);
-    check(&idle(random.clone(), longest * 5), &[("pacing.issued-late", Severity::Warn)]);
-    // One operation that was under way when the host stopped the worker is not what all the others waited for; three may be.
-    for (count, told) in [(1, &[("pacing.issued-late", Severity::Warn)][..]), (3, &[])] {
-        let mut stopped = idle(random.clone(), 50_000_000);
-        let worker = &mut stopped.steps[0].finished.as_mut().unwrap().streams[0].workers[0];
-        let mut service = fathom_metrics::Latency::default();
-        (0..10_000).for_each(|k| service.record(if k < count { 20_000_000 } else { 10_000 }));
-        worker.tally.kinds[0].service = service.to_tally();
-        check(&stopped, told);
-    }
-    let Pacing::Open { rate, course, backlog, .. } = open(1000.0) else { unreachable!() };
-    let arrival = Arrival::OnOff { on_ns: 1_000_000_000, off_ns: 1_000_000_000 };
-    check(&idle(Pacing::Open { rate, arrival, course, backlog }, 300_000_000), &[]);
 }
 
 #[test]

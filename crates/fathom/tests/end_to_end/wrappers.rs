@@ -38,6 +38,27 @@ fn warnings_are_notes_of_the_report_and_of_the_record() {
 }
 
 #[test]
+fn what_makes_figures_invalid_is_said_behind_the_report_and_in_the_document() {
+    let bench = Bench::new();
+    bench.write("f", "x".repeat(65_536));
+    let job = "fio --name=a --filename=f --ioengine=null --rw=read --size=64k";
+    let ended = bench.fathom(job);
+    let invalid = "note: INVALID: the null engine does no I/O";
+    let last = ended.out.lines().last().expect("a report");
+    assert!(last.starts_with(invalid) && last.ends_with("[engine.null]"), "{ended:#?}");
+    assert_eq!(
+        (ended.code, ended.err.as_str(), ended.out.matches("INVALID").count()),
+        (0, "", 1),
+        "{ended:#?}"
+    );
+    let document = bench.fathom(&format!("{job} --output-format=json")).json();
+    let found = document["fathom"]["findings"].as_array().expect("a list");
+    assert!(found.iter().any(|one| one["id"] == "engine.null" && one["severity"] == "invalid"), "{found:#?}");
+    let ended = bench.fathom(&format!("{job} --minimal"));
+    assert_eq!((ended.err.as_str(), ended.out.lines().count()), ("", 1), "{ended:#?}");
+}
+
+#[test]
 fn warnings_stay_messages_where_somebody_wants_them() {
     let bench = Bench::new();
     let code = "warning[plan.buffered-libaio]";

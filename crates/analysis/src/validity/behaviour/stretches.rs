@@ -166,7 +166,7 @@ fn behind_the_ramp(mut seconds: Vec<Second>, view: &StepView<'_>) -> Vec<Second>
     let takes_s = median(&seconds[empty..].iter().map(|second| second.quick_s).collect::<Vec<_>>());
     let until_s = seconds[0].start.as_secs_f64() + takes_s * (1.0 + EDGE_SHARE);
     if seconds[empty - 1].end.as_secs_f64() <= until_s {
-        seconds.retain(|second| second.start.as_secs_f64() >= until_s - EDGE_SHARE * takes_s);
+        seconds.drain(..empty);
     }
     seconds
 }
