@@ -12,7 +12,7 @@ pub(crate) use held_back::is_calm;
 use crate::load::{LoadPoint, unsupported};
 use crate::scaling::Estimate;
 use crate::statistics::{Sample, autocorrelation, f_beyond, t_quantile};
-use fathom_schema::{LatencyGoal, Phase, Record, StepRecord};
+use fathom_schema::{LatencyGoal, Phase, Record, Step, StepRecord};
 use near_idle::Share;
 use std::collections::BTreeMap;
 
@@ -365,7 +365,7 @@ fn wandering(record: &Record, rate: f64) -> Option<String> {
 /// Share of the rate of one operation at a time up to which a target is nearly idle.
 const IDLE_MAX: f64 = 0.1;
 /// The same, of the rates that tell how latency grows from there: beyond, it need not be by the same line.
-const IDLE_LINE_MAX: f64 = 0.25;
+const IDLE_LINE_MAX: f64 = 0.5;
 /// The lowest trials that have to break a limit beyond chance before no rate is said to keep it: one alone does so by chance
 /// in one case of forty.
 pub const BROKEN_MIN: usize = 2;
@@ -453,13 +453,14 @@ fn is_broken_when_idle(
     })
 }
 
+/// Whether a step has one operation of each worker at a time, at no rate.
+fn is_alone(step: &Step) -> bool {
+    crate::load::rate(step).is_none() && step.streams.iter().all(|stream| stream.queue_depth == 1)
+}
+
 /// What one operation at a time does, with the intervals of what the goals are about.
 fn single(record: &Record, goals: &[LatencyGoal]) -> Option<(LoadPoint, Vec<(f64, f64)>)> {
-    let is_alone = |step: &&StepRecord| {
-        let step = &step.started.step;
-        crate::load::rate(step).is_none() && step.streams.iter().all(|stream| stream.queue_depth == 1)
-    };
-    let step = record.steps.iter().find(is_alone)?;
+    let step = record.steps.iter().find(|step| is_alone(&step.started.step))?;
     let point = LoadPoint::of(&step.started.step, &step.finished.as_ref()?.streams)?;
     let intervals_s = intervals_s(step, &point, goals);
     Some((point, intervals_s))
@@ -557,11 +558,11 @@ fn reached_from(
     goals: &[LatencyGoal],
     shares: &[Vec<Share>],
 ) -> Option<Estimate> {
-    let most = IDLE_LINE_MAX * single.rate;
-    let is_near = |trial: &Trial| trial.state != State::Overloaded && trial.rate <= most;
+    let is_near =
+        |trial: &Trial| trial.state != State::Overloaded && trial.rate <= IDLE_LINE_MAX * single.rate;
     let of = |(goal, shares): (&LatencyGoal, &Vec<Share>)| {
         if let Some(q) = goal.quantile {
-            return near_idle::reached(&near_idle::around(shares, rate.unwrap_or(0.0), most), q);
+            return near_idle::reached(&near_idle::around(shares, rate.unwrap_or(0.0), single.rate), q);
         }
         let inverse = |x: f64, point: &LoadPoint| Trialled {
             x,

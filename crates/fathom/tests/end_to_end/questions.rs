@@ -580,7 +580,27 @@ fn a_limit_near_the_service_time_is_never_called_missed() {
     assert!(missed <= 1, "{missed} of {told} intervals do not hold it");
 }
 
-/// Seeds of the test above: each takes a second.
+/// M/D/1 with D = 100 µs: the mean is D · (1 + ρ ÷ 2(1 − ρ)), which is 103 µs at 566/s; more than 120 µs have
+/// 1 − (1 − λD) · e^(λ · 20 µs), which is 1 % at 124.6/s.
+#[test]
+fn limits_near_a_constant_service_time_are_found() {
+    let bench = Bench::new();
+    for (limit, truth) in [("mean<103us", 566.0), ("p99<120us", 124.6)] {
+        let mut missed = 0;
+        for seed in 1..=SEEDS / 2 {
+            let job = ONE.replace("exponential 1ms", "constant 100us").replace("200s", "60s");
+            bench.write("even.toml", format!("{job}\n[run]\nseed = {seed}\n"));
+            let document = bench.fathom(&format!("slo even.toml --quiet --json --latency {limit}")).json();
+            let ends = document["reached_interval"].as_array().expect("it is told");
+            let [low, high] = [0, 1].map(|end| ends[end].as_f64().expect("a number"));
+            missed += u32::from(!(low..=high).contains(&truth));
+            assert!(high < 2.0 * truth, "{limit}, seed {seed}: {low}/s to {high}/s");
+        }
+        assert!(missed <= 1, "{limit}: {missed} of {} intervals do not hold it", SEEDS / 2);
+    }
+}
+
+/// Seeds of the tests above: each takes a second.
 const SEEDS: u32 = 8;
 
 #[test]
