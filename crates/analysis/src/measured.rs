@@ -108,6 +108,21 @@ impl Measured {
             .map(|worker| share(worker.user_ns + worker.system_ns, worker.end.since(worker.start)))
             .fold(0.0, f64::max)
     }
+
+    /// Of the worker that waited for a CPU for most of its window: the share that it was on one, and the share that it waited.
+    /// None where no worker waited, and when the step was killed.
+    pub fn cpu_contended(&self) -> Option<(f64, f64)> {
+        let worker = self.workers.iter().max_by(|a, b| waited_share(a).total_cmp(&waited_share(b)))?;
+        let window = worker.end.since(worker.start).0 as f64;
+        let waited = waited_share(worker);
+        (waited > 0.0).then(|| ((worker.user_ns + worker.system_ns) as f64 / window, waited))
+    }
+}
+
+/// Share of its window that a worker could have run and had no CPU.
+fn waited_share(worker: &WorkerTotals) -> f64 {
+    let window = worker.end.since(worker.start).0;
+    if window == 0 { 0.0 } else { worker.runnable_ns as f64 / window as f64 }
 }
 
 /// Share of what was in flight in a window that has to have begun in it for Little's ratio to be of it.

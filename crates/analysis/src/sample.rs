@@ -138,6 +138,7 @@ pub fn push(record: &mut Record, shapes: &[StreamShape], index: u32) {
             context_switches: 1000,
             major_faults: 0,
             minor_faults: 12,
+            runnable_ns: 0,
             error: 0,
             verified: None,
             depth: None,

@@ -26,7 +26,7 @@ pub struct Claims {
     devices: BTreeMap<PathBuf, DeviceNumber>,
     /// What was at the paths of files when the run began. A path that is not here was judged by nobody and is not
     /// compared: tests prepare steps without a look at the host.
-    files: BTreeMap<PathBuf, Judged>,
+    files: HashMap<PathBuf, Judged>,
     /// Files that this run made itself.
     made: Mutex<BTreeSet<PathBuf>>,
     /// Names that workers make files or folders at, and whether one of them has.
@@ -103,7 +103,7 @@ impl Claims {
                 }
             }
         }
-        let mut closed = BTreeMap::new();
+        let mut closed = HashMap::new();
         for step in steps {
             for (target, is_closed) in step.targets.iter().zip(closed_between_turns(step)) {
                 if let TargetKind::File { path, .. } = &target.kind {

@@ -462,7 +462,8 @@ fn totals(tally: StreamTally, verify: Option<&StreamTally>, ended: &Ended) -> Wo
         has_measured: _,
         left: LeftWaiting { count: waiting, oldest: oldest_waiting },
     } = ended;
-    let thread::Usage { user_ns, system_ns, context_switches, major_faults, minor_faults } = *usage;
+    let thread::Usage { user_ns, system_ns, context_switches, major_faults, minor_faults, runnable_ns } =
+        *usage;
     WorkerTotals {
         tally,
         start: *start,
@@ -472,6 +473,7 @@ fn totals(tally: StreamTally, verify: Option<&StreamTally>, ended: &Ended) -> Wo
         context_switches,
         major_faults,
         minor_faults,
+        runnable_ns,
         error: first_error.map_or(0, |error| error.errno),
         verified: verified.as_ref().map(|verified| Box::new(mismatch::totals(verified, verify))),
         depth: *depth,

@@ -16,8 +16,8 @@ use fathom_schema::{
 use fathom_units::{Bytes, Ratio};
 use rustix::fs::{self, FallocateFlags, Mode, OFlags, SeekFrom};
 use rustix::io::Errno;
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, Write};
 use std::ops::Range;
@@ -76,7 +76,7 @@ pub(crate) fn lay_out(
     created: &mut Vec<PathBuf>,
     progress: &mut dyn FnMut(&Progress<'_>),
     stop: &AtomicBool,
-) -> Result<BTreeMap<PathBuf, FileIdentity>, PrepareError> {
+) -> Result<HashMap<PathBuf, FileIdentity>, PrepareError> {
     let mut identities = names::lay_out(step, claims, unable)?;
     let closed = closed_between_turns(step);
     let mut files = Vec::new();
@@ -134,7 +134,7 @@ fn begin<'a>(
     is_closed: bool,
     claims: &Claims,
     created: &mut Vec<PathBuf>,
-    identities: &mut BTreeMap<PathBuf, FileIdentity>,
+    identities: &mut HashMap<PathBuf, FileIdentity>,
 ) -> Result<Option<LaidOut<'a>>, PrepareError> {
     let target = &step.targets[index];
     let TargetKind::File { path, layout, remove_after: _ } = &target.kind else { return Ok(None) };

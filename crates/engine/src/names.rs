@@ -11,7 +11,7 @@ use fathom_io::TargetName;
 use fathom_schema::{LayoutRule, NameOperation, Step, TargetKind};
 use rustix::fs::{self, Mode, OFlags};
 use rustix::io::Errno;
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::ffi::CString;
 use std::fs::{File, Metadata};
 use std::io;
@@ -47,8 +47,8 @@ pub(crate) fn lay_out(
     step: &Step,
     claims: &Claims,
     unable: &mut Unable,
-) -> Result<BTreeMap<PathBuf, FileIdentity>, PrepareError> {
-    let mut identities = BTreeMap::new();
+) -> Result<HashMap<PathBuf, FileIdentity>, PrepareError> {
+    let mut identities = HashMap::new();
     for (index, target) in step.targets.iter().enumerate() {
         let made = match &target.kind {
             TargetKind::File { path, layout: LayoutRule::Untouched, remove_after: _ }

@@ -22,7 +22,7 @@ use fathom_schema::{
 use fathom_units::Bytes;
 use rustix::fs::{self, Mode, OFlags};
 use rustix::io::Errno;
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::ffi::CString;
 use std::fmt;
 use std::fs::File;
@@ -154,7 +154,7 @@ pub struct Ready {
     unable: Unable,
     /// By stream, where it replays one.
     traces: Vec<Option<Arc<Trace>>>,
-    files: BTreeMap<PathBuf, FileIdentity>,
+    files: HashMap<PathBuf, FileIdentity>,
 }
 
 /// What a file is, whatever its path leads to later: filesystem and inode.

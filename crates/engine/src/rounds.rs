@@ -292,12 +292,14 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     fn add_usage(&mut self) {
         let more = thread::usage().since(&self.usage_at_start);
         let Some(verifier) = &mut self.verifier else { return };
-        let Usage { user_ns, system_ns, context_switches, major_faults, minor_faults } = &mut verifier.used;
+        let Usage { user_ns, system_ns, context_switches, major_faults, minor_faults, runnable_ns } =
+            &mut verifier.used;
         *user_ns += more.user_ns;
         *system_ns += more.system_ns;
         *context_switches += more.context_switches;
         *major_faults += more.major_faults;
         *minor_faults += more.minor_faults;
+        *runnable_ns += more.runnable_ns;
     }
 
     /// Goes through the operations without issuing any: what an equal run wrote before.

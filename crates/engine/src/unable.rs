@@ -41,6 +41,10 @@ impl Unable {
 
     /// Whether all that work on a target are among them. One that nobody works on is made all the same.
     pub(crate) fn all_users(&self, step: &Step, target: usize) -> bool {
+        // Asked for each target: thousands of streams are not looked through where all can begin.
+        if self.0.is_empty() {
+            return false;
+        }
         let mut users = users(step, target).map(|user| self.of(user).is_some()).peekable();
         users.peek().is_some() && users.all(|is_unable| is_unable)
     }

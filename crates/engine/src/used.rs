@@ -8,7 +8,7 @@ use crate::{lock, mark};
 use fathom_schema::{Step, TargetKind};
 use fathom_units::Bytes;
 use rustix::fs::{self, Mode, OFlags};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{File, Metadata};
 use std::io;
 use std::ops::RangeInclusive;
@@ -24,7 +24,7 @@ pub struct Used(Arc<Mutex<List>>);
 struct List {
     /// Which run it is; files that it writes are marked with that.
     run: String,
-    files: BTreeMap<PathBuf, UsedFile>,
+    files: HashMap<PathBuf, UsedFile>,
     /// Folders that it has made above its files, by device and inode.
     folders: BTreeMap<PathBuf, (u64, u64)>,
     /// Devices that it only reads, and that nobody wrote when it began.

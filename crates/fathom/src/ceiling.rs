@@ -1,12 +1,18 @@
 //! fathom's own ceiling on this machine: how it is measured, and where it is kept between `fathom doctor` and the runs
 //! whose records tell it. It does not judge figures by it.
 
-use crate::{load, output, session};
+use crate::cli::QuickArgs;
+use crate::load::{self, Loaded};
+use crate::{output, session};
+use fathom_engine::probe::{self, EngineRefusals};
 use fathom_engine::{Crew, Observer, RealClock, Share, execute, prepare};
 use fathom_schema::{Ceiling, Facts, Interval};
-use fathom_units::Iops;
+use fathom_units::{Bytes, Iops};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -20,18 +26,88 @@ impl Observer for Silent {
     fn settled(&mut self) {}
 }
 
-/// How often it is measured. A ceiling is what is reached when nothing disturbs: the best counts.
+/// How often each is measured. A ceiling is what is reached when nothing disturbs: the best counts.
 const TURNS: u32 = 3;
+/// How long each time.
+const TURN: &str = "333ms";
+/// Engines that are measured with a file in the page cache, and the queue depth.
+const ENGINES: [(&str, u32); 3] = [("psync", 1), ("libaio", 32), ("io_uring", 32)];
+/// As small as operations are: moving the bytes is no work of the generator's.
+const BLOCK: &str = "512B";
+/// Size of the file: no more than a last-level cache holds.
+const FILE: Bytes = Bytes::mib(16);
 
-/// The rate of the null engine at depth 1 with full statistics, the best of several thirds of a second: what this generator
-/// cannot pass on one core, whatever the device.
-pub(crate) fn measure(clock: RealClock) -> Result<Iops, String> {
-    (0..TURNS).try_fold(Iops(0.0), |best, _| Ok(Iops(best.0.max(measure_once(&clock)?.0))))
+/// What was measured and, by name, why engines were not.
+pub(crate) type Found = (Ceiling, Vec<(&'static str, String)>);
+
+/// The rates of one worker with full statistics, the best of several thirds of a second: what this generator cannot pass on one
+/// core, whatever the device.
+pub(crate) fn measure(clock: &RealClock, facts: &Facts) -> Result<Found, String> {
+    let operations_per_s = best_of(clock, &load::null_for(TURN), &Facts::default())?.0;
+    let mut ceiling = Ceiling { operations_per_s, engines: BTreeMap::new() };
+    let mut refused = Vec::new();
+    for (engine, depth) in ENGINES {
+        match with_engine(clock, facts, engine, depth) {
+            Ok(rate) => drop(ceiling.engines.insert(engine.to_owned(), rate.0)),
+            Err(reason) => refused.push((engine, reason)),
+        }
+    }
+    Ok((ceiling, refused))
 }
 
-fn measure_once(clock: &RealClock) -> Result<Iops, String> {
-    let loaded = load::null_for("333ms");
-    let (plan, _) = fathom_planner::plan(&loaded.job, &Facts::default(), 0);
+fn with_engine(clock: &RealClock, facts: &Facts, engine: &str, depth: u32) -> Result<Iops, String> {
+    let refused = match engine {
+        "io_uring" => &facts.limits.io_uring_refused,
+        "libaio" => &facts.limits.libaio_refused,
+        _ => &None,
+    };
+    if let Some(reason) = refused {
+        return Err(reason.clone());
+    }
+    let path = path().ok_or(NO_FOLDER)?;
+    let folder = path.parent().expect("a file in a folder");
+    let file = InCache::new(folder).map_err(|error| format!("a file in {}: {error}", folder.display()))?;
+    let quick = QuickArgs {
+        engine: Some(engine.to_owned()),
+        queue_depth: Some(depth.to_string()),
+        block_size: Some(BLOCK.to_owned()),
+        time: Some(TURN.to_owned()),
+        direct: Some(false),
+        ..QuickArgs::default()
+    };
+    let loaded = load::of_target(&file.0.to_string_lossy(), &quick);
+    let facts = probe::probe(std::slice::from_ref(&file.0), folder, EngineRefusals::tried());
+    best_of(clock, &loaded, &facts)
+}
+
+/// A file that was just written, so that reads of it come from the page cache; removed when it is dropped.
+struct InCache(PathBuf);
+
+impl InCache {
+    /// One in this folder; nobody else's of that name.
+    fn new(folder: &Path) -> io::Result<Self> {
+        std::fs::create_dir_all(folder)?;
+        let path = folder.join(format!("ceiling.{}.data", std::process::id()));
+        let mut file = OpenOptions::new().write(true).create_new(true).open(&path)?;
+        let made = Self(path);
+        file.write_all(&vec![0x5a; usize::try_from(FILE.0).expect("it fits into memory")])?;
+        Ok(made)
+    }
+}
+
+impl Drop for InCache {
+    fn drop(&mut self) {
+        // Nothing can be done about a name that stays.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn best_of(clock: &RealClock, loaded: &Loaded, facts: &Facts) -> Result<Iops, String> {
+    (0..TURNS).try_fold(Iops(0.0), |best, _| Ok(Iops(best.0.max(measure_once(clock, loaded, facts)?.0))))
+}
+
+fn measure_once(clock: &RealClock, loaded: &Loaded, facts: &Facts) -> Result<Iops, String> {
+    let (plan, _) = fathom_planner::plan(&loaded.job, facts, 0);
     let step =
         plan.and_then(|plan| plan.experiment.preview().into_iter().next()).ok_or("it cannot be planned")?;
     let stop = AtomicBool::new(false);
@@ -48,23 +124,33 @@ fn measure_once(clock: &RealClock) -> Result<Iops, String> {
 /// does: beyond, one of the two is a mistake, and the newer counts.
 const BUSY_TIMES_MAX: f64 = 2.0;
 
-/// Keeps a measured ceiling for runs to come, unless a higher one was measured on the same machine: the host does something
-/// else now. Says which is kept, and where.
-pub(crate) fn keep(facts: &Facts, rate: Iops) -> Result<(Iops, PathBuf), String> {
-    let path = path().ok_or("neither XDG_CACHE_HOME nor HOME is set")?;
-    let say = |error: std::io::Error| format!("{}: {error}", path.display());
+/// Why nothing can be kept.
+const NO_FOLDER: &str = "neither XDG_CACHE_HOME nor HOME is set";
+
+/// Keeps measured ceilings for runs to come, but where a higher one was measured on the same machine: the host does something
+/// else now. Says which are kept, and where.
+pub(crate) fn keep(facts: &Facts, measured: &Ceiling) -> Result<(Ceiling, PathBuf), String> {
+    let path = path().ok_or(NO_FOLDER)?;
+    let say = |error: io::Error| format!("{}: {error}", path.display());
     let folder = path.parent().expect("a file in a folder");
     std::fs::create_dir_all(folder).map_err(say)?;
-    let best = best(known(facts), rate);
-    let text = json!({ "machine": machine(facts), "operations_per_s": best.0 }).to_string();
+    let best = best(known(facts).as_ref(), measured);
+    let text = json!({ "machine": machine(facts), "ceiling": best }).to_string();
     // Renamed into place: a run that looks at the same time sees the old one or the new one.
     output::replace(&path, &text).map_err(say)?;
     Ok((best, path))
 }
 
-fn best(known: Option<Ceiling>, rate: Iops) -> Iops {
-    let known = known.map(|known| known.operations_per_s);
-    Iops(known.filter(|known| (rate.0..=rate.0 * BUSY_TIMES_MAX).contains(known)).unwrap_or(rate.0))
+fn best(known: Option<&Ceiling>, measured: &Ceiling) -> Ceiling {
+    let of = |known: Option<f64>, rate: f64| {
+        known.filter(|known| (rate..=rate * BUSY_TIMES_MAX).contains(known)).unwrap_or(rate)
+    };
+    let engines = measured.engines.iter().map(|(name, rate)| {
+        let known = known.and_then(|known| known.engines.get(name).copied());
+        (name.clone(), of(known, *rate))
+    });
+    let operations_per_s = of(known.map(|known| known.operations_per_s), measured.operations_per_s);
+    Ceiling { operations_per_s, engines: engines.collect() }
 }
 
 /// The ceiling that was measured on this machine as it is now, if it was.
@@ -74,9 +160,10 @@ pub(crate) fn known(facts: &Facts) -> Option<Ceiling> {
 }
 
 fn of_text(text: &str, machine: &Value) -> Option<Ceiling> {
-    let kept: Value = serde_json::from_str(text).ok()?;
-    let operations_per_s = kept["operations_per_s"].as_f64().filter(|rate| *rate > 0.0)?;
-    (kept["machine"] == *machine).then_some(Ceiling { operations_per_s })
+    let mut kept: Value = serde_json::from_str(text).ok()?;
+    let ceiling: Ceiling = serde_json::from_value(kept["ceiling"].take()).ok()?;
+    let is_told = ceiling.engines.values().chain([&ceiling.operations_per_s]).all(|rate| *rate > 0.0);
+    (is_told && kept["machine"] == *machine).then_some(ceiling)
 }
 
 /// All that a ceiling depends on: another machine, kernel, clock, governor or fathom has another.
@@ -104,23 +191,44 @@ fn path() -> Option<PathBuf> {
 mod tests {
     use super::*;
 
+    fn ceiling(operations_per_s: f64, io_uring: f64) -> Ceiling {
+        Ceiling { operations_per_s, engines: BTreeMap::from([("io_uring".to_owned(), io_uring)]) }
+    }
+
     #[test]
     fn a_busy_moment_does_not_spoil_a_ceiling() {
-        let after = |known: Option<f64>| {
-            best(known.map(|operations_per_s| Ceiling { operations_per_s }), Iops(100.0)).0
-        };
-        assert_eq!([None, Some(50.0), Some(150.0), Some(250.0)].map(after), [100.0, 100.0, 150.0, 100.0]);
+        let measured = ceiling(100.0, 10.0);
+        let after = |known: Option<Ceiling>| best(known.as_ref(), &measured);
+        assert_eq!(after(None), measured);
+        assert_eq!(after(Some(ceiling(50.0, 15.0))), ceiling(100.0, 15.0));
+        assert_eq!(after(Some(ceiling(150.0, 25.0))), ceiling(150.0, 10.0));
+        assert_eq!(after(Some(ceiling(250.0, 9.0))), measured);
+        // One of a fathom that measured no engines.
+        let plain = Ceiling { operations_per_s: 150.0, engines: BTreeMap::new() };
+        assert_eq!(after(Some(plain)), ceiling(150.0, 10.0));
     }
 
     #[test]
     fn a_ceiling_holds_for_the_machine_it_was_measured_on() {
         let here = json!({ "host": "a", "kernel": "6.1" });
-        let text = json!({ "machine": here, "operations_per_s": 2.5e7 }).to_string();
-        assert_eq!(of_text(&text, &here), Some(Ceiling { operations_per_s: 2.5e7 }));
+        let kept = |ceiling: Ceiling| json!({ "machine": here, "ceiling": ceiling }).to_string();
+        let text = kept(ceiling(2.5e7, 2e6));
+        assert_eq!(of_text(&text, &here), Some(ceiling(2.5e7, 2e6)));
         assert_eq!(of_text(&text, &json!({ "host": "a", "kernel": "6.2" })), None);
-        let zero = json!({ "machine": here, "operations_per_s": 0.0 }).to_string();
-        for broken in ["", "{}", "[1]", &text[..20], &zero] {
+        for broken in ["", "{}", "[1]", &text[..20], &kept(ceiling(0.0, 1.0)), &kept(ceiling(1.0, 0.0))] {
             assert_eq!(of_text(broken, &here), None, "{broken}");
         }
+    }
+
+    #[test]
+    fn nothing_is_left_of_a_file_in_the_cache() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let of_folder = || std::fs::read_dir(folder.path()).map(Iterator::count).ok();
+        let file = InCache::new(folder.path()).expect("a file");
+        assert_eq!(std::fs::metadata(&file.0).map(|found| found.len()).ok(), Some(FILE.0));
+        assert!(InCache::new(folder.path()).is_err(), "a file that is there is somebody's");
+        assert_eq!(of_folder(), Some(1));
+        drop(file);
+        assert_eq!(of_folder(), Some(0));
     }
 }

@@ -515,7 +515,7 @@ pub(crate) fn null_for(time: &str) -> Loaded {
 }
 
 /// A job of one stream on one target, from command line figures.
-fn of_target(target: &str, quick: &QuickArgs) -> Loaded {
+pub(crate) fn of_target(target: &str, quick: &QuickArgs) -> Loaded {
     let mut loaded = Loaded { title: target.to_owned(), ..Loaded::default() };
     let mut words = Words::default();
     match &quick.preset {

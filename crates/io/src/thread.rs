@@ -1,7 +1,7 @@
 //! The calling thread: where it runs, what it used, how exactly it wakes.
 
 use fathom_schema::MemoryPolicy;
-use std::io;
+use std::io::{self, Read};
 
 /// What a thread has used so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub struct Usage {
     pub major_faults: u64,
     /// Page faults that did not.
     pub minor_faults: u64,
+    /// Time for which it could have run and no CPU was free for it, nanoseconds; 0 where the kernel does not count it.
+    pub runnable_ns: u64,
 }
 
 impl Usage {
@@ -27,11 +29,12 @@ impl Usage {
             context_switches: self.context_switches.saturating_sub(earlier.context_switches),
             major_faults: self.major_faults.saturating_sub(earlier.major_faults),
             minor_faults: self.minor_faults.saturating_sub(earlier.minor_faults),
+            runnable_ns: self.runnable_ns.saturating_sub(earlier.runnable_ns),
         }
     }
 }
 
-/// What the calling thread has used so far (`getrusage(RUSAGE_THREAD)`).
+/// What the calling thread has used so far (`getrusage(RUSAGE_THREAD)`), and how long it waited for a CPU.
 pub fn usage() -> Usage {
     // SAFETY: rusage is plain integers, for which all-zero is a value.
     let mut raw: libc::rusage = unsafe { std::mem::zeroed() };
@@ -48,7 +51,18 @@ pub fn usage() -> Usage {
         context_switches: count(raw.ru_nvcsw) + count(raw.ru_nivcsw),
         major_faults: count(raw.ru_majflt),
         minor_faults: count(raw.ru_minflt),
+        runnable_ns: runnable_ns(),
     }
+}
+
+/// The second figure of `schedstat` (proc(5); Documentation/scheduler/sched-stats.rst). Takes 7 µs and allocates nothing.
+fn runnable_ns() -> u64 {
+    let Ok(mut file) = std::fs::File::open("/proc/thread-self/schedstat") else { return 0 };
+    let mut text = [0; 64];
+    let length = file.read(&mut text).unwrap_or(0);
+    let figure =
+        std::str::from_utf8(&text[..length]).ok().and_then(|text| text.split_ascii_whitespace().nth(1));
+    figure.and_then(|figure| figure.parse().ok()).unwrap_or(0)
 }
 
 /// CPU time of the calling thread in nanoseconds, without a page-table walk (`CLOCK_THREAD_CPUTIME_ID`).
@@ -167,6 +181,33 @@ mod tests {
         let spent = usage().since(&usage_before);
         let used = spent.user_ns + spent.system_ns;
         assert!(used.abs_diff(cpu) <= SLACK_NS, "{used} ns by usage, {cpu} ns by the clock, {turns} turns");
+    }
+
+    #[test]
+    fn whoever_shares_a_cpu_waits_for_it() {
+        const WORK_NS: u64 = 40_000_000;
+        let cpu = std::fs::read_to_string("/proc/self/status").ok().and_then(|status| {
+            let list =
+                status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?.trim().to_owned();
+            list.split(['-', ',']).next()?.parse().ok()
+        });
+        let cpu = [cpu.expect("Linux tells on which CPUs a thread may run")];
+        let all_started = std::sync::Barrier::new(2);
+        let works = || {
+            pin(&cpu).expect("it may run there");
+            all_started.wait();
+            let before = usage();
+            while cpu_ns() < WORK_NS {
+                std::hint::spin_loop();
+            }
+            usage().since(&before).runnable_ns
+        };
+        let waited = std::thread::scope(|scope| {
+            let both = [scope.spawn(works), scope.spawn(works)];
+            both.map(|one| one.join().expect("it does not panic"))
+        });
+        // Whichever of them ended last waited for most of what the other worked.
+        assert!(waited.iter().sum::<u64>() >= WORK_NS / 2, "{waited:?}");
     }
 
     #[test]

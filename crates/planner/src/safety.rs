@@ -12,7 +12,7 @@ use fathom_schema::{
     VoidMark,
 };
 use fathom_units::Bytes;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -267,7 +267,7 @@ impl Place<'_> {
     }
 }
 
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
+#[derive(PartialEq, Eq, Hash)]
 enum Identity<'a> {
     Device(DeviceNumber),
     Path(&'a Path),
@@ -276,7 +276,7 @@ enum Identity<'a> {
 /// Brings together the intents that reach the same thing, in the order of their first mention.
 fn places<'a>(intents: &[Intent], facts: &'a Facts, verdict: &mut Verdict) -> Vec<Place<'a>> {
     let mut places: Vec<Place<'a>> = Vec::new();
-    let mut index: BTreeMap<Identity<'a>, usize> = BTreeMap::new();
+    let mut index: HashMap<Identity<'a>, usize> = HashMap::new();
     let by_path = facts.by_path();
     for intent in intents {
         let Some(&fact) = by_path.get(intent.path.as_path()) else {

@@ -31,7 +31,7 @@ use fathom_schema::{
     MemorySource, NoteKind, OpenRule, Pacing, PassEnd, Passes, Quota, RATES, Repeats, Severity, Stream,
     StreamLimits, TimeLimit, Workload,
 };
-use fathom_units::{Bytes, Iops, Nanos, Ratio};
+use fathom_units::{ARRIVALS_PER_WORKER_MAX, Bytes, Iops, Nanos, Ratio};
 
 /// How long a stream measures that has no bound of its own.
 pub const TIME_DEFAULT: Nanos = Nanos::secs(30);
@@ -675,10 +675,6 @@ fn rate_counts(load: &Load<'_>) -> Counted {
 fn backlog(options: &StreamOptions) -> Backlog {
     options.backlog.get().map_or(Backlog::Keep, |&arrivals| Backlog::DropBeyond(arrivals))
 }
-
-/// Arrivals per second that one worker can follow: counting those that come due takes it up to 50 ns each, and at more than
-/// this it would do little else.
-const ARRIVALS_PER_WORKER_MAX: f64 = 2e7;
 
 /// As [`open`], of a rate that the user named.
 fn asked(load: &Load<'_>, rate: f64, lanes: u32, remarks: &mut Remarks) -> Option<(Pacing, bool)> {

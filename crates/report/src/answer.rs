@@ -163,8 +163,13 @@ pub(crate) fn environment(summary: &Summary) -> Vec<String> {
     let memory = Bytes(host.memory_bytes).approximate();
     let mut lines = vec![format!("{} CPUs ({}), {memory} of memory", host.cpus, visible(model))];
     if let Some(ceiling) = host.ceiling_per_s {
+        let engines: String = host
+            .engine_ceilings_per_s
+            .iter()
+            .map(|(name, rate)| format!(", {} with {name} from the page cache", Iops(*rate)))
+            .collect();
         lines.push(format!(
-            "one worker of fathom reaches {} operations per second without a device",
+            "one worker of fathom reaches {} operations per second without a device{engines}",
             Iops(ceiling)
         ));
     }

@@ -4,13 +4,13 @@
 use crate::charts::{TimeMark, noted};
 use crate::summary::{errors, kinds, phase_name, quantile, response};
 use crate::table::visible;
-use fathom_schema::{Interval, KindTally, LatencyTally, Record, StepRecord};
+use fathom_schema::{Interval, KindTally, LatencyTally, Pacing, Record, StepRecord};
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 /// The columns, described at [`Csv`].
-const HEADER: [&str; 26] = [
+const HEADER: [&str; 29] = [
     "run",
     "step",
     "step_name",
@@ -37,6 +37,9 @@ const HEADER: [&str; 26] = [
     "response_max_us",
     "queue_depth_held",
     "marks",
+    "arrivals",
+    "arrivals_dropped",
+    "backlog_max",
 ];
 
 /// The intervals of a record as CSV (RFC 4180, CRLF line ends, a header row): for each interval one row `all`, then one
@@ -48,7 +51,8 @@ const HEADER: [&str; 26] = [
 /// `errors`, `short`, `iops`, `bytes_per_s`, `service_*_us` (submitted → completed) and `response_*_us` (intended start →
 /// completed), each as mean, p50, p99 and maximum in microseconds and empty without an operation, and `queue_depth_held`
 /// (of the whole stream) and `marks` (what people marked in the interval, or before the first of a stream, joined by "; ", in
-/// rows `all`). Control characters in names are escaped, and names that a spreadsheet would take for a formula are preceded by an apostrophe.
+/// rows `all`); then, in rows `all` of streams at a rate: `arrivals` (that came due in the interval), `arrivals_dropped` (of
+/// them) and `backlog_max` (most that waited at once). Control characters in names are escaped, and names that a spreadsheet would take for a formula are preceded by an apostrophe.
 ///
 /// Rows are given one by one: the intervals of a long run do not fit into memory.
 #[derive(Debug)]
@@ -117,17 +121,19 @@ fn row(
     marks: &str,
 ) -> [String; HEADER.len()] {
     let length = interval.end.since(interval.start);
-    let stream_name =
-        step.started.step.streams.get(interval.stream as usize).map_or("", |stream| &stream.name);
     let [service_mean, service_p50, service_p99, service_max] = latency(&tally.service);
     let [response_mean, response_p50, response_p99, response_max] = latency(response(tally));
+    let streams = &step.started.step.streams;
+    let stream = streams.get(interval.stream as usize);
+    let has_rate = kind == "all" && stream.is_some_and(|stream| matches!(stream.pacing, Pacing::Open { .. }));
+    let of_rate = |count: u64| if has_rate { count.to_string() } else { String::new() };
     let held = if length.0 == 0 { 0.0 } else { interval.tally.in_flight_ns / length.0 as f64 };
     [
         cell(&record.started.run),
         step.started.index.to_string(),
         cell(&step.started.step.name),
         interval.stream.to_string(),
-        cell(stream_name),
+        cell(stream.map_or("", |stream| &stream.name)),
         phase_name(interval.phase).to_owned(),
         seconds(interval.start),
         seconds(interval.end),
@@ -149,6 +155,9 @@ fn row(
         response_max,
         format!("{held:.3}"),
         cell(marks),
+        of_rate(interval.tally.arrivals),
+        of_rate(interval.tally.arrivals_dropped),
+        of_rate(interval.tally.backlog_max),
     ]
 }
 

@@ -22,7 +22,7 @@ use fathom_schema::{
     RunStarted, Severity, Step, StepRecord, Stop, Stream, StreamTally, TargetFact, VerifyTotals,
 };
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Percentiles a report shows, each with the number of operations from which on n · (1 − p) ≥ 1: below that no
 /// operation lies beyond it and nearest rank would only repeat the maximum.
@@ -539,7 +539,11 @@ fn host(facts: &Facts) -> HostSummary {
         cpu_model: facts.cpu.model.clone(),
         cpus: facts.cpu.usable.len() as u64,
         memory_bytes: facts.memory.0,
-        ceiling_per_s: facts.ceiling.map(|ceiling| ceiling.operations_per_s),
+        ceiling_per_s: facts.ceiling.as_ref().map(|ceiling| ceiling.operations_per_s),
+        engine_ceilings_per_s: facts
+            .ceiling
+            .as_ref()
+            .map_or_else(BTreeMap::new, |ceiling| ceiling.engines.clone()),
         targets: facts.targets.iter().map(target).collect(),
     }
 }

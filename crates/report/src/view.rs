@@ -5,6 +5,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Version of the JSON document.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -576,6 +577,8 @@ pub struct HostSummary {
     /// Operations per second of one worker without a device, as `fathom doctor` measured on the host as it was; null when
     /// it did not.
     pub ceiling_per_s: Option<f64>,
+    /// The same with engines that move bytes, by name, from the page cache; empty when that was not measured.
+    pub engine_ceilings_per_s: BTreeMap<String, f64>,
     /// What the job's paths were before the run.
     pub targets: Vec<TargetSummary>,
 }

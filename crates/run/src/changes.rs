@@ -4,7 +4,7 @@
 use fathom_schema::{
     Arrival, Backlog, OpenRule, Pacing, Quota, RATES, RatePiece, Reach, Step, Stream, Think, TimeLimit,
 };
-use fathom_units::{Iops, Nanos};
+use fathom_units::{ARRIVALS_PER_WORKER_MAX, Iops, Nanos};
 use std::fmt;
 use std::sync::{Arc, Mutex, mpsc};
 
@@ -111,7 +111,8 @@ impl Changes {
 /// Why a change cannot be made on a step, in words. Only steps whose end is a time can go on where they were ended.
 pub(crate) fn refusal(step: &Step, change: &RateChange) -> Option<String> {
     let RateChange { stream: name, load } = change;
-    if !step.streams.iter().any(|stream| stream.name == *name) {
+    let mut of_name = step.streams.iter().filter(|stream| stream.name == *name);
+    let Some(workers) = of_name.next().map(|stream| stream.workers.len()) else {
         let names: Vec<String> =
             step.streams.iter().take(NAMED_STREAMS).map(|stream| format!("\"{}\"", stream.name)).collect();
         let more = if step.streams.len() > NAMED_STREAMS { " and others" } else { "" };
@@ -120,12 +121,21 @@ pub(crate) fn refusal(step: &Step, change: &RateChange) -> Option<String> {
             "no stream \"{name}\" runs in the step \"{}\"; there {names}{more} do",
             step.name
         ));
-    }
-    if let NewLoad::Rate(Iops(rate)) = load
-        && !RATES.contains(rate)
-    {
+    };
+    if let NewLoad::Rate(Iops(rate)) = load {
         let (least, most) = (RATES.start(), RATES.end());
-        return Some(format!("a rate of {rate} operations per second is not one of {least} to {most}"));
+        if !RATES.contains(rate) {
+            return Some(format!("a rate of {rate} operations per second is not one of {least} to {most}"));
+        }
+        let each = rate / workers.max(1) as f64;
+        if each > ARRIVALS_PER_WORKER_MAX {
+            return Some(format!(
+                "a rate of {} asks for {} operations per second of each worker of \"{name}\"; one can follow {}",
+                Iops(*rate),
+                Iops(each),
+                Iops(ARRIVALS_PER_WORKER_MAX)
+            ));
+        }
     }
     let reason = |stream: &Stream| {
         let limits = &stream.limits;

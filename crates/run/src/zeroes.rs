@@ -35,9 +35,8 @@ impl Zeroes {
 
     /// Leaves out what a step of an earlier part of the run has worked on.
     pub(crate) fn pass_over(&mut self, step: &Step) {
-        for index in 0..step.targets.len() {
-            let reads = step.streams.iter().any(|stream| uses(stream, index) && reads(stream));
-            if let Some(path) = path_of(step, index).filter(|_| reads || is_written(step, index)) {
+        for (index, used) in uses(step).iter().enumerate() {
+            if let Some(path) = path_of(step, index).filter(|_| used.is_read() || used.is_written) {
                 self.done.insert(path.to_owned());
             }
         }
@@ -46,14 +45,16 @@ impl Zeroes {
     /// Looks at what a step has only read, and no step before it has written.
     pub(crate) fn look(&mut self, step: &Step, facts: &Facts, stop: &Stop) -> Vec<ZeroBlocks> {
         let by_path = facts.by_path();
-        let wanted: Vec<(&Path, Vec<Region>, u32)> = (0..step.targets.len())
-            .filter_map(|index| {
+        let wanted: Vec<(&Path, Vec<Region>, u32)> = uses(step)
+            .into_iter()
+            .enumerate()
+            .filter_map(|(index, used)| {
                 let path = path_of(step, index)?;
                 let fact = *by_path.get(path)?;
-                if self.done.contains(path) || is_written(step, index) || is_ours(step, index, fact) {
+                if self.done.contains(path) || used.is_written || is_ours(step, index, fact) {
                     return None;
                 }
-                let mut regions = regions_read(step, index);
+                let mut regions = used.regions_read();
                 if self.reads_parts && !regions.is_empty() {
                     regions = vec![Region { start: 0, length: step.targets[index].size.0 }];
                 }
@@ -83,23 +84,48 @@ impl Zeroes {
     }
 }
 
-/// What is read of a target, each place once.
-fn regions_read(step: &Step, target: usize) -> Vec<Region> {
-    let readers = step.streams.iter().filter(|stream| reads(stream));
-    let extents = readers.flat_map(|stream| &stream.workers).flat_map(|worker| &worker.extents);
-    let mut parts: Vec<(u64, u64)> = extents
-        .filter(|extent| extent.target as usize == target)
-        .map(|extent| (extent.start.0, extent.start.0.saturating_add(extent.length.0)))
-        .collect();
-    parts.sort_unstable();
-    let mut regions: Vec<(u64, u64)> = Vec::new();
-    for (start, end) in parts {
-        match regions.last_mut() {
-            Some((_, last)) if start <= *last => *last = end.max(*last),
-            _ => regions.push((start, end)),
+/// What a step does with one of its targets.
+#[derive(Clone, Default)]
+struct Use {
+    /// Whether it puts data there. What is trimmed is not: it is what reads may find nothing in.
+    is_written: bool,
+    /// First byte and end of each part that is read.
+    read: Vec<(u64, u64)>,
+}
+
+impl Use {
+    fn is_read(&self) -> bool {
+        !self.read.is_empty()
+    }
+
+    /// What is read of it, each place once.
+    fn regions_read(mut self) -> Vec<Region> {
+        self.read.sort_unstable();
+        let mut regions: Vec<(u64, u64)> = Vec::new();
+        for (start, end) in self.read {
+            match regions.last_mut() {
+                Some((_, last)) if start <= *last => *last = end.max(*last),
+                _ => regions.push((start, end)),
+            }
+        }
+        regions.into_iter().map(|(start, end)| Region { start, length: end - start }).collect()
+    }
+}
+
+/// What a step does with each of its targets.
+fn uses(step: &Step) -> Vec<Use> {
+    let mut uses = vec![Use::default(); step.targets.len()];
+    for stream in &step.streams {
+        let (reads, puts) = (reads(stream), puts_data(stream));
+        for extent in stream.workers.iter().flat_map(|worker| &worker.extents) {
+            let used = &mut uses[extent.target as usize];
+            used.is_written |= puts && stream.changes_target(extent.target as usize);
+            if reads {
+                used.read.push((extent.start.0, extent.start.0.saturating_add(extent.length.0)));
+            }
         }
     }
-    regions.into_iter().map(|(start, end)| Region { start, length: end - start }).collect()
+    uses
 }
 
 /// The path of a target that holds data.
@@ -114,24 +140,15 @@ fn path_of(step: &Step, target: usize) -> Option<&Path> {
     }
 }
 
-fn uses(stream: &Stream, target: usize) -> bool {
-    stream.workers.iter().flat_map(|worker| &worker.extents).any(|extent| extent.target as usize == target)
-}
-
 fn reads(stream: &Stream) -> bool {
     stream.engine.kind.moves_bytes()
         && stream.workload.cases.iter().any(|case| case.kind == OperationKind::Read)
 }
 
-/// Whether a step puts data on a target. What is trimmed is not: it is what reads may find nothing in.
-fn is_written(step: &Step, target: usize) -> bool {
-    let writes = |stream: &Stream| {
-        let workload = &stream.workload;
-        let cases = || workload.cases.iter().map(|case| case.kind);
-        let only_trims = !workload.trim_then_write && !cases().any(|kind| kind == OperationKind::Write);
-        stream.changes_target(target) && !only_trims
-    };
-    step.streams.iter().any(|stream| uses(stream, target) && writes(stream))
+/// Whether what a stream changes is more than trimmed.
+fn puts_data(stream: &Stream) -> bool {
+    let workload = &stream.workload;
+    workload.trim_then_write || workload.cases.iter().any(|case| case.kind == OperationKind::Write)
 }
 
 /// Whether fathom has filled it itself, before the step or at another time.

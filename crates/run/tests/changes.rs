@@ -61,12 +61,17 @@ fn refusals_are_told_at_once() {
     let job = "[target.t]\nkind = \"null\"\n[workload.w]\n[stream.s]\nrate = \"100/s\"\n[stream.other]\nrate = \"100/s\"\n\
                operations = 10\n[stage.a]\ntime = \"1s\"\n";
     let (changes, told) = Changes::telling();
-    for stream in ["s", "nobody"] {
-        changes.ask(RateChange { stream: stream.to_owned(), load: NewLoad::Rate(Iops(1000.0)) });
+    for (stream, rate) in [("s", 1000.0), ("nobody", 1000.0), ("s", 5e7), ("s", 5e8)] {
+        changes.ask(RateChange { stream: stream.to_owned(), load: NewLoad::Rate(Iops(rate)) });
     }
     ran(job, changes, &mut Steps::default());
     let told: Vec<String> = told.iter().collect();
-    assert_eq!(told.len(), 2, "{told:?}");
+    assert_eq!(told.len(), 4, "{told:?}");
+    assert!(
+        told[2].contains("50.0M operations per second of each worker of \"s\"; one can follow 20.0M"),
+        "{told:?}"
+    );
+    assert!(told[3].contains("is not one of"), "{told:?}");
     assert!(
         told[0].contains("\"other\" ends by its work") && told[0].contains("give each stream"),
         "{told:?}"

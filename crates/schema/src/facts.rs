@@ -1,10 +1,11 @@
 //! Facts: what a probe found on one host. Absent things are said to be absent; nothing here is a guess.
 
+use crate::engine::EngineKind;
 use crate::trace::TraceFact;
 use crate::wire;
 use fathom_units::Bytes;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 /// What was found on one host.
@@ -42,10 +43,32 @@ impl Facts {
 }
 
 /// How fast the generator is where nothing holds it back.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ceiling {
     /// Operations per second of one worker on the null engine at depth 1, with full statistics; above 0.
     pub operations_per_s: f64,
+    /// The same with engines that move bytes, by name: reads of 512 B from the page cache, at depth 32 where an engine has
+    /// depths. Empty when only the null engine was measured.
+    #[serde(default)]
+    pub engines: BTreeMap<String, f64>,
+}
+
+impl Ceiling {
+    /// What one worker reaches at most with an engine, and with which engine that was measured; `None`: without one.
+    pub fn of(&self, engine: EngineKind) -> (f64, Option<&str>) {
+        // One system call per operation, whichever of these it is.
+        let name = match engine {
+            EngineKind::Sync | EngineKind::Vsync | EngineKind::Pvsync | EngineKind::Pvsync2(_) => {
+                EngineKind::Psync
+            }
+            other => other,
+        }
+        .name();
+        match self.engines.get_key_value(name) {
+            Some((name, rate)) => (*rate, Some(name)),
+            None => (self.operations_per_s, None),
+        }
+    }
 }
 
 /// Processors of a host.

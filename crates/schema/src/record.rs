@@ -156,6 +156,10 @@ pub struct WorkerTotals {
     pub major_faults: u64,
     /// Page faults that did not.
     pub minor_faults: u64,
+    /// Time for which it could have run and no CPU was free for it, in the measure phase, nanoseconds; 0 where the kernel does
+    /// not count it.
+    #[serde(default)]
+    pub runnable_ns: u64,
     /// The first error that ended it: `errno`; 0 when none did.
     pub error: i32,
     /// What verification came to; absent where there was none.

@@ -115,6 +115,7 @@ fn step_finished(index: u32) -> Event {
         context_switches: 3,
         major_faults: 0,
         minor_faults: 4,
+        runnable_ns: 0,
         error: 0,
         verified: None,
         depth: None,

@@ -11,7 +11,7 @@ mod text;
 mod time;
 
 pub use bytes::Bytes;
-pub use rate::{BytesPerSec, Iops, RATES};
+pub use rate::{ARRIVALS_PER_WORKER_MAX, BytesPerSec, Iops, RATES};
 pub use ratio::Ratio;
 pub use text::{QuantityError, significant};
 pub use time::Nanos;

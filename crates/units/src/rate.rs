@@ -9,6 +9,9 @@ use std::str::FromStr;
 /// Rates that a stream can have, operations per second. Below, times would not fit their 64 bits soon; above, counting the
 /// arrivals, be they issued or not, would take all of a worker's time: 2 to 10 ns each.
 pub const RATES: RangeInclusive<f64> = 1e-9..=1e8;
+/// Arrivals per second that one worker can follow: counting those that come due takes it up to 50 ns each, and at more than
+/// this it would do little else.
+pub const ARRIVALS_PER_WORKER_MAX: f64 = 2e7;
 
 /// Operations per second. Not negative, not NaN.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]

@@ -5,8 +5,8 @@ use super::{Found, StepView, pacing};
 use crate::measured::{Measured, operations};
 use crate::pts;
 use fathom_schema::{
-    Ceiling, Interval, OperationKind, Pacing, Phase, Question, Quota, Severity, Stop, Stream, TargetKind,
-    Think, TimeLimit,
+    Interval, OperationKind, Pacing, Phase, Question, Quota, Severity, Stop, Stream, TargetKind, Think,
+    TimeLimit,
 };
 use fathom_units::{Iops, Nanos};
 
@@ -20,6 +20,8 @@ const LITTLE_MIN: f64 = 0.95;
 const LITTLE_LATENCIES_MIN: f64 = 50.0;
 /// Share of a worker's time on a CPU above which it has no reserve: in the rest it hands over intervals and is preempted.
 const CPU_SHARE_MAX: f64 = 0.90;
+/// Share of its time that a worker waits for a CPU below which nobody takes it from it: wakes take some as well.
+const WAITED_SHARE_MIN: f64 = 0.05;
 /// Share of the generator's own ceiling above which a result is as much about the generator: beyond a half, its time per
 /// operation is at least as long as the device's.
 const CEILING_SHARE_MAX: f64 = 0.5;
@@ -261,6 +263,7 @@ fn cpu(view: &StepView<'_>, stream: &Stream, measured: &Measured, place: &str, f
     }
     let share = measured.cpu_share_max(stream.workers.len());
     if share <= CPU_SHARE_MAX {
+        contended(measured, place, found);
         return;
     }
     let percent = share * 100.0;
@@ -286,9 +289,30 @@ fn cpu(view: &StepView<'_>, stream: &Stream, measured: &Measured, place: &str, f
     }
 }
 
+/// A worker that is not on a CPU for all of its time only because others are.
+fn contended(measured: &Measured, place: &str, found: &mut Found) {
+    let Some((on, waited)) = measured.cpu_contended() else { return };
+    if on + waited <= CPU_SHARE_MAX || waited < WAITED_SHARE_MIN {
+        return;
+    }
+    found.weighed(
+        on + waited,
+        "generator.cpu-bound",
+        Severity::Warn,
+        format!(
+            "{place}generator-limited: a worker was on a CPU for {:.0} % of the time and waited for one for {:.0} %",
+            on * 100.0,
+            waited * 100.0
+        ),
+        "the figures are those of what else the host does as much as the device's: let it do nothing else, or use no more \
+         workers than there are CPUs",
+    );
+}
+
 /// Near what the generator reaches without a device, figures are the generator's as much as the device's.
 fn near_ceiling(view: &StepView<'_>, stream: &Stream, measured: &Measured, place: &str, found: &mut Found) {
-    let Some(Ceiling { operations_per_s }) = view.record.started.facts.ceiling else { return };
+    let Some(ceiling) = &view.record.started.facts.ceiling else { return };
+    let (operations_per_s, engine) = ceiling.of(stream.engine.kind);
     let workers = stream.workers.len().max(1) as f64;
     let each = Iops::of(operations(&measured.tally), measured.window()).0 / workers;
     let share = each / operations_per_s;
@@ -298,11 +322,14 @@ fn near_ceiling(view: &StepView<'_>, stream: &Stream, measured: &Measured, place
             "generator.near-ceiling",
             Severity::Warn,
             format!(
-                "{place}{} operations per second of one worker are {:.0} % of the {} that fathom reaches here without a \
-                 device",
+                "{place}{} operations per second of one worker are {:.0} % of the {} that fathom reaches here {}",
                 Iops(each),
                 share * 100.0,
-                Iops(operations_per_s)
+                Iops(operations_per_s),
+                engine.map_or_else(
+                    || "without a device".to_owned(),
+                    |engine| format!("with {engine} from the page cache")
+                )
             ),
             "the device may be faster than this: use more workers, and see whether the figure grows",
         );

@@ -19,6 +19,7 @@ use fathom_schema::{
     OperationKind, Outcome, Pacing, Severity, SimDevice, SimService, TargetKind, ZeroBlocks,
 };
 use fathom_units::{Bytes, Ratio};
+use std::collections::BTreeMap;
 
 /// Checks which findings a record has: names and severities, the gravest first.
 fn check(record: &Record, expect: &[(&str, Severity)]) {
@@ -178,6 +179,23 @@ fn generator() {
     check(&sim, &[]);
 }
 
+/// On a CPU for half of the time, and with none for some more.
+#[test]
+fn a_worker_that_waits_for_a_cpu() {
+    let waiting = |percent: u64| {
+        let mut record = record(&[StreamShape { cpu: 0.5, ..base() }]);
+        let done = record.steps[0].finished.as_mut().expect("it ended");
+        let worker = &mut done.streams[0].workers[0];
+        worker.runnable_ns = worker.end.since(worker.start).0 * percent / 100;
+        record
+    };
+    check(&waiting(45), &[("generator.cpu-bound", Severity::Warn)]);
+    check(&waiting(35), &[]);
+    let told = findings(&waiting(45));
+    let text = &told.first().expect("it is told").evidence;
+    assert!(text.contains("on a CPU for 50 %") && text.contains("waited for one for 45 %"), "{text}");
+}
+
 #[test]
 fn an_engine_that_does_nothing() {
     let mut named = record(&[base()]);
@@ -197,12 +215,21 @@ fn ceiling() {
     // 1,000 operations per second of each worker.
     let with = |operations_per_s, workers| {
         let mut record = record(&[StreamShape { workers, ..base() }]);
-        record.started.facts.ceiling = Some(Ceiling { operations_per_s });
+        record.started.facts.ceiling = Some(Ceiling { operations_per_s, engines: BTreeMap::new() });
         record
     };
     check(&with(2100.0, 1), &[]);
     check(&with(1900.0, 1), &[("generator.near-ceiling", Severity::Warn)]);
     check(&with(1900.0, 4), &[("generator.near-ceiling", Severity::Warn)]);
+    // What was measured with the engine itself is nearer to what it can do.
+    let engine = record(&[base()]).steps[0].started.step.streams[0].engine.kind.name();
+    for (name, rate, told) in [(engine, 1900.0, true), (engine, 2100.0, false), ("net", 1900.0, false)] {
+        let mut of_engine = with(2100.0, 1);
+        let ceiling = of_engine.started.facts.ceiling.as_mut().expect("it has one");
+        ceiling.engines.insert(name.to_owned(), rate);
+        let expected: &[_] = if told { &[("generator.near-ceiling", Severity::Warn)] } else { &[] };
+        check(&of_engine, expected);
+    }
     let mut null = with(500.0, 1);
     null.steps[0].started.step.targets[0].kind = TargetKind::Null;
     check(&null, &[]);

@@ -6,7 +6,8 @@ use crate::exit::Exit;
 use crate::{ceiling, diagnose, session};
 use fathom_engine::RealClock;
 use fathom_engine::probe::{self, EngineRefusals};
-use fathom_schema::{Facts, HostLimits};
+use fathom_schema::{Ceiling, Facts, HostLimits};
+use fathom_units::Iops;
 
 pub(crate) fn run(args: &DoctorArgs) -> Exit {
     let store = store_folder(None);
@@ -19,20 +20,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Exit {
     let cost = clock.cost_ns();
     let mut text = engines_text(&facts);
     text += &format!("clock       {}, {cost:.1} ns per reading\n", clock.source().name());
-    match ceiling::measure(clock) {
-        Ok(rate) => {
-            text += &format!("ceiling     {rate} operations per second on one core, null engine\n");
-            text += &match ceiling::keep(&facts, rate) {
-                Ok((best, path)) if best.0 > rate.0 => format!(
-                    "            {best} operations per second were reached here before, which stays for the records of runs in {}\n",
-                    path.display()
-                ),
-                Ok((_, path)) => format!("            kept for the records of runs in {}\n", path.display()),
-                Err(reason) => format!("            not kept for the records of runs: {reason}\n"),
-            };
-        }
-        Err(reason) => text += &format!("ceiling     not measured: {reason}\n"),
-    }
+    text += &ceiling_text(&clock, &facts);
     text += &format!("store       {}\n", store.display());
     let mut subject = "";
     for fact in &facts.environment {
@@ -43,6 +31,39 @@ pub(crate) fn run(args: &DoctorArgs) -> Exit {
         text += &format!("  {:<28} {}\n", fact.name, fact.value.as_deref().unwrap_or("absent"));
     }
     crate::shown(&text.lines().map(|line| diagnose::printable(line) + "\n").collect::<String>())
+}
+
+/// What one worker reaches, which is measured here and kept.
+fn ceiling_text(clock: &RealClock, facts: &Facts) -> String {
+    let (measured, refused) = match ceiling::measure(clock, facts) {
+        Ok(found) => found,
+        Err(reason) => return format!("ceiling     not measured: {reason}\n"),
+    };
+    let kept = ceiling::keep(facts, &measured);
+    let before = |best: Option<f64>, rate: f64| match best {
+        Some(best) if best > rate => format!("; {} were reached here before, and stay", Iops(best)),
+        _ => String::new(),
+    };
+    let best = kept.as_ref().ok().map(|(best, _)| best);
+    let Ceiling { operations_per_s, engines } = &measured;
+    let mut text = format!(
+        "ceiling     {} operations per second of one worker without a device{}\n",
+        Iops(*operations_per_s),
+        before(best.map(|best| best.operations_per_s), *operations_per_s)
+    );
+    for (name, rate) in engines {
+        let best = best.and_then(|best| best.engines.get(name).copied());
+        text +=
+            &format!("            {} with {name} from the page cache{}\n", Iops(*rate), before(best, *rate));
+    }
+    for (name, reason) in refused {
+        text += &format!("            not measured with {name}: {reason}\n");
+    }
+    text += &match &kept {
+        Ok((_, path)) => format!("            kept for the records of runs in {}\n", path.display()),
+        Err(reason) => format!("            not kept for the records of runs: {reason}\n"),
+    };
+    text
 }
 
 fn engines_text(facts: &Facts) -> String {

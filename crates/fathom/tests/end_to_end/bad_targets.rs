@@ -358,6 +358,13 @@ fn limits_of_the_process_and_the_host() {
     let needed = number(&said, "ulimit -n ");
     let enough = format!("--nofile={needed}:{needed}");
     bench.run(&[&["prlimit", &enough, FATHOM], &run[..]].concat()).expect(0, &[]);
+    // Of fio's jobs those run that have room; what is said is enough for all.
+    let jobs = ["fio", "--name=a", "--filename=data", "--rw=randread", "--numjobs=20", "--io_size=4k"];
+    let said = bench.run(&[&["prlimit", "--nofile=70:70", FATHOM], &jobs[..]].concat()).err;
+    let needed = number(&said, "ulimit -n ");
+    let enough = format!("--nofile={needed}:{needed}");
+    let ended = bench.run(&[&["prlimit", &enough, FATHOM], &jobs[..]].concat());
+    assert!(!ended.expect(0, &[]).err.contains("open files"), "{}", ended.err);
 
     let job = "[target.t]\npath = \"data\"\n[workload.w]\naccess = \"random\"\n[stream.s]\nengine = \"io_uring\"\nqueue_depth = 64\n";
     bench.write("locked.toml", format!("{job}fixed_buffers = true\n"));

@@ -328,14 +328,18 @@ fn the_ceiling_is_kept_for_records() {
         "run --target data --size 1MiB --engine psync --direct false --time 200ms --quiet --json - --yes";
     let without = bench.fathom(run).expect(0, &[]).json();
     assert!(without["host"]["ceiling_per_s"].is_null());
-    bench.fathom("doctor").expect(0, &[]);
+    let doctor = bench.fathom("doctor");
+    let says = &doctor.expect(0, &[]).out;
+    assert!(says.contains("with psync from the page cache"), "{says}");
     let with = bench.fathom(run).expect(0, &[]).json();
     assert!(with["host"]["ceiling_per_s"].as_f64().is_some_and(|rate| rate > 1000.0), "{with:#}");
+    let psync = &with["host"]["engine_ceilings_per_s"]["psync"];
+    assert!(psync.as_f64().is_some_and(|rate| rate > 1000.0), "{with:#}");
     // As if this machine were slow: whatever is measured is then far beyond it.
     let path = bench.cache().join("fathom/ceiling.json");
     let text = std::fs::read_to_string(&path).expect("the doctor kept it");
     let mut kept: Value = serde_json::from_str(&text).expect("it is JSON");
-    kept["operations_per_s"] = 10.0.into();
+    kept["ceiling"]["engines"]["psync"] = 10.0.into();
     std::fs::write(&path, kept.to_string()).expect("it can be written");
     let near = bench.fathom(run).expect(0, &[]).json();
     let marks = |finding: &Value| finding["id"] == "generator.near-ceiling";

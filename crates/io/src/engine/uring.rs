@@ -9,7 +9,7 @@ mod entrance;
 use super::{
     Capabilities, Completion, Engine, EngineError, OpenTarget, Operation, Setup, Wait, move_rest, perform_now,
 };
-use crate::clock::monotonic;
+use crate::clock::{monotonic, sleep_until};
 use crate::priority::Priorities;
 use entrance::{Entrance, Purpose};
 use fathom_schema::{
@@ -134,6 +134,11 @@ fn tried_without_locked_memory() -> bool {
     made.is_err_and(|error| error.raw_os_error() == Some(libc::ENOMEM))
 }
 
+/// The kernel gives the locked memory of a ring back to its user some time after it was closed: so often, and so long apart, one
+/// that finds none is tried again.
+const FREED_LATE_TURNS: u32 = 10;
+const FREED_LATE: Nanos = Nanos::millis(20);
+
 /// A ring for `depth` operations, with deferred task work where the kernel has it; a thread of the kernel's own has none.
 fn ring(depth: u32, settings: RingSettings) -> Result<(io_uring::IoUring, bool), EngineError> {
     let entries = settings.entries(depth);
@@ -156,9 +161,17 @@ fn ring(depth: u32, settings: RingSettings) -> Result<(io_uring::IoUring, bool),
     if may_defer {
         builder.setup_defer_taskrun();
     }
-    let (ring, deferred) = match builder.build(entries) {
+    let mut built = builder.build(entries);
+    for _ in 0..FREED_LATE_TURNS {
+        if !built.as_ref().is_err_and(|error| error.raw_os_error() == Some(libc::ENOMEM)) {
+            break;
+        }
+        sleep_until(monotonic().after(FREED_LATE));
+        built = builder.build(entries);
+    }
+    let (ring, deferred) = match built {
         Ok(ring) => (ring, may_defer),
-        // Kernels before 6.1 refuse the flags with EINVAL; anything else (EPERM, ENOMEM) would fail again.
+        // Kernels before 6.1 refuse the flags with EINVAL; anything else (EPERM) would fail again.
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
             (plain.build(entries).map_err(|error| refused(error, entries))?, false)
         }

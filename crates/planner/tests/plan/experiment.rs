@@ -36,6 +36,7 @@ fn finished(index: u32, operations: u64) -> StepFinished {
         context_switches: 0,
         major_faults: 0,
         minor_faults: 0,
+        runnable_ns: 0,
         error: 0,
         verified: None,
         depth: None,

@@ -57,6 +57,7 @@ pub(crate) fn finished(step: &Step, rate: f64, latencies_ns: &[u64]) -> StepFini
         context_switches: 0,
         major_faults: 0,
         minor_faults: 0,
+        runnable_ns: 0,
         error: 0,
         verified: None,
         depth: None,

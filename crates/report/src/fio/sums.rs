@@ -89,6 +89,7 @@ impl Sums {
             context_switches,
             major_faults,
             minor_faults,
+            runnable_ns: _,
             error,
             verified,
             depth,

@@ -83,7 +83,8 @@ pub(super) fn split(attempt: Attempt, consent: &Consent) -> (Attempt, Vec<Fallen
     let all: Option<Vec<Errno>> = errors(&found).map(|fault| limit(fault.code)).collect();
     // Each has room where it is alone, and all together have not.
     if plan.is_none() && all.is_some_and(|all| !all.is_empty()) {
-        fallen.extend(crowded_out(&rest, &attempt.facts));
+        found.retain(|fault| fault.level == Level::Error);
+        fallen.extend(crowded_out(&rest, &attempt.facts, &found));
         (rest, (plan, found)) = without(job, &fallen, &attempt.facts);
     }
     if fallen.is_empty() {
@@ -109,19 +110,19 @@ fn without(job: &Job, fallen: &[Fallen], facts: &Facts) -> (Job, (Option<Plan>, 
     (rest, planned)
 }
 
-/// Streams for which the limits have no room beside those that stand before them, which is whom fio's limits meet.
-fn crowded_out(job: &Job, facts: &Facts) -> Vec<Fallen> {
+/// Streams for which the limits have no room beside those that stand before them, which is whom fio's limits meet; each is told
+/// with `together`, what all of them need.
+fn crowded_out(job: &Job, facts: &Facts, together: &Diagnostics) -> Vec<Fallen> {
     let mut kept: BTreeSet<&str> = BTreeSet::new();
     let mut fallen = Vec::new();
     for stream in &job.streams {
         kept.insert(&stream.name);
-        let (_, mut faults) = fathom_planner::plan(&only(job, |name| kept.contains(name)), facts, 0);
-        faults.retain(|fault| fault.level == Level::Error);
-        let Some(errno) = faults.all().iter().find_map(|fault| limit(fault.code)) else { continue };
+        let (_, faults) = fathom_planner::plan(&only(job, |name| kept.contains(name)), facts, 0);
+        let Some(errno) = errors(&faults).find_map(|fault| limit(fault.code)) else { continue };
         kept.remove(stream.name.as_str());
-        let reasons = faults.all().iter().map(|fault| fault.message.clone()).collect();
+        let reasons = together.all().iter().map(|fault| fault.message.clone()).collect();
         let (stream, errno) = (stream.name.clone(), errno.raw_os_error());
-        fallen.push(Fallen { stream, errno, reasons, faults });
+        fallen.push(Fallen { stream, errno, reasons, faults: together.clone() });
     }
     fallen
 }
