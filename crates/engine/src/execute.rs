@@ -129,7 +129,7 @@ const LEVEL_LIMIT: Nanos = Nanos::millis(100);
 /// Between "all are ready" and the common start of so many workers: longer than waking them all takes, one after the other.
 /// A wake took 8 µs on a busy machine of two cores.
 pub(crate) fn start_delay(workers: usize) -> Nanos {
-    Nanos::millis(1).after(Nanos(20_000 * workers as u64))
+    Nanos::millis(1).after(Nanos(12_000 * workers as u64))
 }
 
 /// How long a command that comes after the load may still run once the run is to stop: enough to tidy up or to flush a

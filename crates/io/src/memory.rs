@@ -182,8 +182,11 @@ impl Drop for Locked {
 ///
 /// It runs on a thread of its own, to which glibc gives a heap of its own as long as there are not very many. There it knows
 /// what is fresh; of the first thread's heap it takes all for used that has ever been part of it (`malloc.c`,
-/// `__libc_calloc`), and clears it by writing to it. Other allocators are left alone. Where no thread can be had, it runs here.
+/// `__libc_calloc`), and clears it by writing to it. So it does where a small piece that was given back lies before the fresh ones
+/// and is joined with them on the way: such pieces are not kept by themselves meanwhile. Other allocators are left alone. Where
+/// no thread can be had, it runs here.
 pub fn with_fresh_zeroes<T: Send>(make: impl Fn() -> T + Send + Sync) -> T {
+    let _whole = NoFastBins::new();
     std::thread::scope(|scope| {
         let made = std::thread::Builder::new().spawn_scoped(scope, &make);
         made.map_or_else(
@@ -191,6 +194,34 @@ pub fn with_fresh_zeroes<T: Send>(make: impl Fn() -> T + Send + Sync) -> T {
             |made| made.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
         )
     })
+}
+
+/// While it lives, glibc joins small pieces of memory with their neighbours as they are given back.
+struct NoFastBins;
+
+impl NoFastBins {
+    fn new() -> Self {
+        Self::keep_up_to(0);
+        Self
+    }
+
+    /// Sets up to which size pieces are kept by themselves.
+    #[cfg(target_env = "gnu")]
+    fn keep_up_to(bytes: usize) {
+        let bytes = libc::c_int::try_from(bytes).expect("a small piece");
+        // SAFETY: takes plain numbers, and locks what it changes.
+        unsafe { libc::mallopt(libc::M_MXFAST, bytes) };
+    }
+
+    #[cfg(not(target_env = "gnu"))]
+    fn keep_up_to(_: usize) {}
+}
+
+impl Drop for NoFastBins {
+    fn drop(&mut self) {
+        // What it is from the start on (mallopt(3)).
+        Self::keep_up_to(64 * size_of::<usize>() / 4);
+    }
 }
 
 #[cfg(test)]
@@ -211,5 +242,28 @@ mod tests {
         let too_much = Locked::new(1 << 46).unwrap_err().to_string();
         assert!(too_much.contains("70368744177664 B to be held (locked_memory)"), "{too_much}");
         assert!(!too_much.contains("depth") && too_much.contains("a smaller locked_memory"), "{too_much}");
+    }
+
+    /// As much as a worker's histograms take, and what lies between them in an engine: pieces on lines of their own.
+    #[cfg(target_env = "gnu")]
+    #[test]
+    fn what_is_made_with_fresh_zeroes_becomes_no_memory() {
+        #[repr(align(128))]
+        struct Line([u8; 128]);
+        const PIECES: u64 = 2000;
+        const WORDS: usize = 4608;
+        let faults = with_fresh_zeroes(|| {
+            let before = crate::thread::usage().minor_faults;
+            let piece = |_| {
+                let line = Box::new(std::hint::black_box(Line([1; 128])));
+                assert_eq!(line.0[0], 1);
+                (line, vec![0_u64; WORDS])
+            };
+            let made: Vec<_> = (0..PIECES).map(piece).collect();
+            assert!(made.iter().all(|(_, words)| words.len() == WORDS));
+            crate::thread::usage().minor_faults - before
+        });
+        // One page for what is written between two of them, and one where the allocator notes its size.
+        assert!(faults < PIECES * 3, "{faults} pages for {PIECES} pieces");
     }
 }
