@@ -109,20 +109,17 @@ impl Measured {
             .fold(0.0, f64::max)
     }
 
-    /// Of the worker that waited for a CPU for most of its window: the share that it was on one, and the share that it waited.
-    /// None where no worker waited, and when the step was killed.
-    pub fn cpu_contended(&self) -> Option<(f64, f64)> {
-        let worker = self.workers.iter().max_by(|a, b| waited_share(a).total_cmp(&waited_share(b)))?;
-        let window = worker.end.since(worker.start).0 as f64;
-        let waited = waited_share(worker);
-        (waited > 0.0).then(|| ((worker.user_ns + worker.system_ns) as f64 / window, waited))
+    /// Of the worker that would have used most of its window, had it had a CPU whenever it wanted one: the share that it was
+    /// on one, and the share that it waited, at least `least`. `None` where none waited for as long, and when the step was killed.
+    pub fn cpu_contended(&self, least: f64) -> Option<(f64, f64)> {
+        let shares = self.workers.iter().filter_map(|worker| {
+            let window = worker.end.since(worker.start).0;
+            let share = |ns: u64| ns as f64 / window as f64;
+            (window > 0).then(|| (share(worker.user_ns + worker.system_ns), share(worker.runnable_ns)))
+        });
+        let waiting = shares.filter(|(_, waited)| *waited >= least);
+        waiting.max_by(|(on, waited), (other_on, other)| (on + waited).total_cmp(&(other_on + other)))
     }
-}
-
-/// Share of its window that a worker could have run and had no CPU.
-fn waited_share(worker: &WorkerTotals) -> f64 {
-    let window = worker.end.since(worker.start).0;
-    if window == 0 { 0.0 } else { worker.runnable_ns as f64 / window as f64 }
 }
 
 /// Share of what was in flight in a window that has to have begun in it for Little's ratio to be of it.

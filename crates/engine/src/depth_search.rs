@@ -3,10 +3,10 @@
 //! other way in which measuring begins by what was done: after so many bytes.
 
 use crate::demands::Broken;
+use crate::outcome::Account;
 use crate::worker::{Slot, State, Worker};
 use fathom_io::Engine;
 use fathom_io::clock::Clock;
-use fathom_io::thread;
 use fathom_schema::{DepthFound, DepthSearch, Phase, Stream, TimeLimit};
 use fathom_units::Nanos;
 use rustix::io::Errno;
@@ -212,7 +212,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             self.state = State::Measure;
             self.times.measure_start = now;
             self.times.measure_end = self.times.measure_end.min(now.after(window));
-            self.usage_at_start = thread::usage();
+            self.account = Account::open();
             self.last_completion = now;
             self.next_event = self.event_after(now);
         }

@@ -5,6 +5,7 @@ use crate::crew::{Crew, Place};
 use crate::handovers::Handovers;
 use crate::lockstep::Patience;
 use crate::mismatch;
+use crate::outcome::Ended;
 use crate::prepare::Ready;
 use crate::recorder::{MANY_WORKERS, Outlet, Recorder, cells_of, rows_per_cell};
 use crate::schedule::LeftWaiting;
@@ -12,7 +13,7 @@ use crate::seat::{Common, Seat};
 use crate::settling::{describe_settling, end_settled};
 use crate::shared::Shared;
 use crate::told::{describe_broken, describe_errors, held_up, mine};
-use crate::worker::{Ended, own_targets, shape_of};
+use crate::worker::{own_targets, shape_of};
 use fathom_io::clock::{RealClock, monotonic};
 use fathom_io::{thread, with_fresh_zeroes};
 use fathom_metrics::{CellShape, IssuedRow, OperationRow, Settling};
@@ -127,7 +128,7 @@ const COLLECT_EVERY: Duration = Duration::from_millis(100);
 /// survives the end of this process together.
 const LEVEL_LIMIT: Nanos = Nanos::millis(100);
 /// Between "all are ready" and the common start of so many workers: longer than waking them all takes, one after the other.
-/// A wake took 8 µs on a busy machine of two cores.
+/// A wake took 8 µs on a busy machine of two cores; half as much again.
 pub(crate) fn start_delay(workers: usize) -> Nanos {
     Nanos::millis(1).after(Nanos(12_000 * workers as u64))
 }
@@ -452,6 +453,7 @@ fn totals(tally: StreamTally, verify: Option<&StreamTally>, ended: &Ended) -> Wo
         start,
         end,
         usage,
+        runnable_ns,
         first_error,
         broken: _,
         waited: _,
@@ -462,8 +464,7 @@ fn totals(tally: StreamTally, verify: Option<&StreamTally>, ended: &Ended) -> Wo
         has_measured: _,
         left: LeftWaiting { count: waiting, oldest: oldest_waiting },
     } = ended;
-    let thread::Usage { user_ns, system_ns, context_switches, major_faults, minor_faults, runnable_ns } =
-        *usage;
+    let thread::Usage { user_ns, system_ns, context_switches, major_faults, minor_faults } = *usage;
     WorkerTotals {
         tally,
         start: *start,
@@ -473,7 +474,7 @@ fn totals(tally: StreamTally, verify: Option<&StreamTally>, ended: &Ended) -> Wo
         context_switches,
         major_faults,
         minor_faults,
-        runnable_ns,
+        runnable_ns: *runnable_ns,
         error: first_error.map_or(0, |error| error.errno),
         verified: verified.as_ref().map(|verified| Box::new(mismatch::totals(verified, verify))),
         depth: *depth,

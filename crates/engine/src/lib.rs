@@ -29,6 +29,7 @@ mod mismatch;
 mod names;
 mod open;
 mod others;
+mod outcome;
 mod pace;
 mod passes;
 pub mod prepare;

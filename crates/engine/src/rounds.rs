@@ -2,13 +2,14 @@
 //! between. It issues the load through the ordinary loops, a stretch at a time, and does not know what data looks like.
 
 use crate::caches::Pages;
+use crate::outcome::Account;
 use crate::pace::Pace;
 use crate::passes::Budget;
 use crate::schedule::Schedule;
 use crate::verify::RAMP_NUMBERS;
 use crate::worker::{State, Worker};
 use fathom_io::clock::Clock;
-use fathom_io::thread::{self, Usage};
+use fathom_io::thread::Usage;
 use fathom_io::{Engine, EngineError, Operation};
 use fathom_pattern::Planned;
 use fathom_schema::{OperationKind, Phase, Think, TrimRule, VerifyRule, VerifySchedule};
@@ -285,21 +286,19 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         self.state = State::Measure;
         self.next_event = self.event_after(now);
         self.integrated_until = now;
-        self.usage_at_start = thread::usage();
+        self.account = Account::open_briefly();
     }
 
     /// Adds what was used since [`Self::resume`].
     fn add_usage(&mut self) {
-        let more = thread::usage().since(&self.usage_at_start);
+        let more = self.account.used();
         let Some(verifier) = &mut self.verifier else { return };
-        let Usage { user_ns, system_ns, context_switches, major_faults, minor_faults, runnable_ns } =
-            &mut verifier.used;
+        let Usage { user_ns, system_ns, context_switches, major_faults, minor_faults } = &mut verifier.used;
         *user_ns += more.user_ns;
         *system_ns += more.system_ns;
         *context_switches += more.context_switches;
         *major_faults += more.major_faults;
         *minor_faults += more.minor_faults;
-        *runnable_ns += more.runnable_ns;
     }
 
     /// Goes through the operations without issuing any: what an equal run wrote before.

@@ -7,6 +7,7 @@ use crate::crew::{Fit, Hold, Kept, largest_moved};
 use crate::demands::Broken;
 use crate::execute::{EngineInUse, FAREWELL_LIMIT, Go, Message, start_delay};
 use crate::lockstep::keeps_together;
+use crate::outcome::Ended;
 use crate::pace::pace_of;
 use crate::passes::engine_seed;
 use crate::prepare::{FileIdentity, OpenError, Ready};
@@ -15,7 +16,7 @@ use crate::shared::Shared;
 use crate::timeline::Timeline;
 use crate::unable::{Refusal, fails_by_itself};
 use crate::verify::Verifier;
-use crate::worker::{Ended, FirstError, NO_OPERATION, Parts, Worker};
+use crate::worker::{FirstError, NO_OPERATION, Parts, Worker};
 use fathom_io::clock::{Clock, RealClock, VirtualClock, monotonic};
 use fathom_io::{
     Buffers, Call, Engine, EngineError, FewOpen, IoUring, Libaio, Locked, MemoryError, Mmap, MmapRules,

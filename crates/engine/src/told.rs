@@ -2,7 +2,8 @@
 
 use crate::demands::Broken;
 use crate::execute::Share;
-use crate::worker::{Ended, FirstError};
+use crate::outcome::Ended;
+use crate::worker::FirstError;
 use fathom_schema::{OperationKind, Step, Stream};
 use fathom_units::Nanos;
 use rustix::io::Errno;

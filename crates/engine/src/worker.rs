@@ -9,6 +9,7 @@ use crate::depth_search::Search;
 use crate::kind_rates::KindRates;
 use crate::lockstep::keeps_together;
 use crate::others::Connection;
+use crate::outcome::{Account, Ended};
 use crate::passes::{Budget, Course, Reopen, engine_seed};
 use crate::recorder::Recorder;
 use crate::schedule::{LeftWaiting, Schedule};
@@ -16,15 +17,15 @@ use crate::shared::Shared;
 use crate::syncs::{self, Syncs};
 use crate::timeline::Timeline;
 use crate::turns::FileLocks;
-use crate::verify::{Verified, Verifier};
+use crate::verify::Verifier;
 use fathom_io::clock::Clock;
-use fathom_io::thread::{self, Usage};
+use fathom_io::thread;
 use fathom_io::{Buffers, Completion, Engine, Operation};
 use fathom_metrics::CellShape;
 use fathom_pattern::rng::{Purpose, derive};
 use fathom_pattern::{Filler, Generator, Planned, Trace};
 use fathom_schema::{
-    DepthFound, ErrorPolicy, Extent, OperationKind, Pacing, Phase, Quota, Stream, VerifySchedule, WorkerPlan,
+    ErrorPolicy, Extent, OperationKind, Pacing, Phase, Quota, Stream, VerifySchedule, WorkerPlan,
 };
 use fathom_units::Nanos;
 use rustix::io::Errno;
@@ -190,7 +191,8 @@ pub(crate) struct Worker<'a, E, C> {
     pub(crate) positions: Vec<u8>,
     /// Number of targets the engine was opened with.
     pub(crate) targets: usize,
-    pub(crate) usage_at_start: Usage,
+    /// What its thread uses in what counts.
+    pub(crate) account: Account,
     /// Present where data is verified.
     pub(crate) verifier: Option<Box<Verifier>>,
     cpu_at_cell: u64,
@@ -206,53 +208,6 @@ pub(crate) const NO_OPERATION: Operation = Operation {
     data_only: false,
     range_flags: 0,
 };
-
-/// How a worker ended.
-#[derive(Debug)]
-pub(crate) struct Ended {
-    /// Start of its measure phase, since the step's start.
-    pub(crate) start: Nanos,
-    /// End of its measure phase, since the step's start.
-    pub(crate) end: Nanos,
-    pub(crate) usage: Usage,
-    pub(crate) first_error: Option<FirstError>,
-    /// What it did not keep.
-    pub(crate) broken: Option<Broken>,
-    /// How long it waited inside the measured time for single operations to be taken.
-    pub(crate) waited: Nanos,
-    /// Why it could not go on.
-    pub(crate) failure: Option<String>,
-    /// How the command after the load ended, where that was not well.
-    pub(crate) farewell: Option<String>,
-    /// What verification came to.
-    pub(crate) verified: Option<Verified>,
-    /// What its search for a queue depth came to.
-    pub(crate) depth: Option<DepthFound>,
-    /// Whether it came to measure. Else what was done before may be what counts.
-    pub(crate) has_measured: bool,
-    /// Arrivals that were not issued.
-    pub(crate) left: LeftWaiting,
-}
-
-impl Ended {
-    /// Of a worker that came to no operation, `at` since the step's start.
-    pub(crate) fn without_load(at: Nanos) -> Self {
-        Self {
-            start: at,
-            end: at,
-            usage: Usage::default(),
-            first_error: None,
-            broken: None,
-            waited: Nanos::ZERO,
-            failure: None,
-            farewell: None,
-            verified: None,
-            depth: None,
-            has_measured: false,
-            left: LeftWaiting::default(),
-        }
-    }
-}
 
 fn only_kind(stream: &Stream) -> Option<OperationKind> {
     let CellShape { kinds, response, completion, rows: _, targets: _ } = shape_of(stream);
@@ -453,7 +408,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             schedule: None,
             positions,
             targets: plan.extents.len(),
-            usage_at_start: Usage::default(),
+            account: Account::default(),
             verifier,
             cpu_at_cell: 0,
             engine,
@@ -491,7 +446,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         };
         let start = self.times.start.since(self.times.step_start);
         self.recorder.begin(start, if ramps { Phase::Ramp } else { Phase::Measure });
-        self.usage_at_start = thread::usage();
+        self.account = Account::open();
         self.cpu_at_cell = thread::cpu_ns();
         self.last_completion = now;
         self.integrated_until = now;
@@ -560,7 +515,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
                     // Where writes are read back, those of the ramp are left alone, and what counts begins by itself.
                     self.state = if self.has_rounds() { State::Drain } else { State::Measure };
                     self.count_operations_anew();
-                    self.usage_at_start = thread::usage();
+                    self.account = Account::open();
                     self.last_completion = at;
                     self.in_flight_at_start = self.in_flight();
                     self.keep_together(at);
@@ -642,7 +597,8 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         let has_measured = self.recorder.phase() != Phase::Ramp;
         let now = self.clock.now();
         let step_start = self.times.step_start;
-        let mut used = thread::usage().since(&self.usage_at_start);
+        let mut used = self.account.used();
+        let runnable_ns = if self.verifier.is_some() { 0 } else { self.account.waited_ns() };
         let mut end = self.window_end(now);
         self.count_outside(end);
         let last_edge = if self.state == State::Verify { now } else { end.max(self.times.start) };
@@ -678,6 +634,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             start: start.since(step_start),
             end: end.since(step_start),
             usage: used,
+            runnable_ns,
             first_error: self.first_error,
             broken: self.broken.take(),
             waited: self.recorder.waited,

@@ -6,6 +6,7 @@ use crate::load::{self, Loaded};
 use crate::{output, session};
 use fathom_engine::probe::{self, EngineRefusals};
 use fathom_engine::{Crew, Observer, RealClock, Share, execute, prepare};
+use fathom_model::Span;
 use fathom_schema::{Ceiling, Facts, Interval};
 use fathom_units::{Bytes, Iops};
 use serde_json::{Value, json};
@@ -46,8 +47,26 @@ pub(crate) fn measure(clock: &RealClock, facts: &Facts) -> Result<Found, String>
     let operations_per_s = best_of(clock, &load::null_for(TURN), &Facts::default())?.0;
     let mut ceiling = Ceiling { operations_per_s, engines: BTreeMap::new() };
     let mut refused = Vec::new();
+    let file = path().ok_or_else(|| NO_FOLDER.to_owned()).and_then(|path| {
+        let folder = path.parent().expect("a file in a folder");
+        InCache::new(folder).map_err(|error| format!("a file in {}: {error}", folder.display()))
+    });
     for (engine, depth) in ENGINES {
-        match with_engine(clock, facts, engine, depth) {
+        let lacking = match engine {
+            "io_uring" => facts.limits.io_uring_refused.clone(),
+            "libaio" => facts.limits.libaio_refused.clone(),
+            _ => None,
+        };
+        let measured = match (lacking, &file) {
+            (Some(reason), _) => Err(reason),
+            (None, Err(reason)) => Err(reason.clone()),
+            (None, Ok(file)) => {
+                let folder = file.0.parent().expect("a file in a folder");
+                let facts = probe::probe(std::slice::from_ref(&file.0), folder, EngineRefusals::tried());
+                best_of(clock, &in_cache(&file.0, engine, depth), &facts)
+            }
+        };
+        match measured {
             Ok(rate) => drop(ceiling.engines.insert(engine.to_owned(), rate.0)),
             Err(reason) => refused.push((engine, reason)),
         }
@@ -55,18 +74,8 @@ pub(crate) fn measure(clock: &RealClock, facts: &Facts) -> Result<Found, String>
     Ok((ceiling, refused))
 }
 
-fn with_engine(clock: &RealClock, facts: &Facts, engine: &str, depth: u32) -> Result<Iops, String> {
-    let refused = match engine {
-        "io_uring" => &facts.limits.io_uring_refused,
-        "libaio" => &facts.limits.libaio_refused,
-        _ => &None,
-    };
-    if let Some(reason) = refused {
-        return Err(reason.clone());
-    }
-    let path = path().ok_or(NO_FOLDER)?;
-    let folder = path.parent().expect("a file in a folder");
-    let file = InCache::new(folder).map_err(|error| format!("a file in {}: {error}", folder.display()))?;
+/// The load that a ceiling is of: small reads of a file that is in the page cache and stays there.
+fn in_cache(file: &Path, engine: &str, depth: u32) -> Loaded {
     let quick = QuickArgs {
         engine: Some(engine.to_owned()),
         queue_depth: Some(depth.to_string()),
@@ -75,25 +84,38 @@ fn with_engine(clock: &RealClock, facts: &Facts, engine: &str, depth: u32) -> Re
         direct: Some(false),
         ..QuickArgs::default()
     };
-    let loaded = load::of_target(&file.0.to_string_lossy(), &quick);
-    let facts = probe::probe(std::slice::from_ref(&file.0), folder, EngineRefusals::tried());
-    best_of(clock, &loaded, &facts)
+    let mut loaded = load::of_target(&file.to_string_lossy(), &quick);
+    for stream in &mut loaded.job.streams {
+        stream.options.keep_cache.set(true, Span::default());
+    }
+    loaded
 }
 
-/// A file that was just written, so that reads of it come from the page cache; removed when it is dropped.
+/// A file that was just written, so that it is in the page cache; removed when it is dropped.
 struct InCache(PathBuf);
 
 impl InCache {
-    /// One in this folder; nobody else's of that name.
+    /// One in this folder, where others may be that an interrupted fathom left behind.
     fn new(folder: &Path) -> io::Result<Self> {
         std::fs::create_dir_all(folder)?;
-        let path = folder.join(format!("ceiling.{}.data", std::process::id()));
+        for left in std::fs::read_dir(folder)?.flatten() {
+            let name = left.file_name();
+            let owner = name.to_str().and_then(|name| name.strip_prefix(NAME)?.split('.').next());
+            // Whoever has the number now may be somebody else, and so may its file be: it goes when that has ended.
+            if owner.is_some_and(|owner| !Path::new("/proc").join(owner).exists()) {
+                let _ = std::fs::remove_file(left.path());
+            }
+        }
+        let path = folder.join(format!("{NAME}{}.{:016x}", std::process::id(), session::entropy()));
         let mut file = OpenOptions::new().write(true).create_new(true).open(&path)?;
         let made = Self(path);
         file.write_all(&vec![0x5a; usize::try_from(FILE.0).expect("it fits into memory")])?;
         Ok(made)
     }
 }
+
+/// What the names of such files begin with; then come the process and a random number.
+const NAME: &str = "measured.";
 
 impl Drop for InCache {
     fn drop(&mut self) {
@@ -190,6 +212,7 @@ fn path() -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fathom_schema::OpenRule;
 
     fn ceiling(operations_per_s: f64, io_uring: f64) -> Ceiling {
         Ceiling { operations_per_s, engines: BTreeMap::from([("io_uring".to_owned(), io_uring)]) }
@@ -203,7 +226,7 @@ mod tests {
         assert_eq!(after(Some(ceiling(50.0, 15.0))), ceiling(100.0, 15.0));
         assert_eq!(after(Some(ceiling(150.0, 25.0))), ceiling(150.0, 10.0));
         assert_eq!(after(Some(ceiling(250.0, 9.0))), measured);
-        // One of a fathom that measured no engines.
+        // No engine could be measured before.
         let plain = Ceiling { operations_per_s: 150.0, engines: BTreeMap::new() };
         assert_eq!(after(Some(plain)), ceiling(150.0, 10.0));
     }
@@ -226,9 +249,27 @@ mod tests {
         let of_folder = || std::fs::read_dir(folder.path()).map(Iterator::count).ok();
         let file = InCache::new(folder.path()).expect("a file");
         assert_eq!(std::fs::metadata(&file.0).map(|found| found.len()).ok(), Some(FILE.0));
-        assert!(InCache::new(folder.path()).is_err(), "a file that is there is somebody's");
-        assert_eq!(of_folder(), Some(1));
-        drop(file);
+        // Of another that lives, and of one that was killed: no process has as high a number.
+        let other = InCache::new(folder.path()).expect("another");
+        std::fs::write(folder.path().join(format!("{NAME}4194305.0")), "left").expect("it can be written");
+        assert_eq!(of_folder(), Some(3));
+        drop(InCache::new(folder.path()).expect("a third"));
+        assert_eq!(of_folder(), Some(2));
+        drop((file, other));
         assert_eq!(of_folder(), Some(0));
+    }
+
+    /// Else each turn begins with reads of the device.
+    #[test]
+    fn what_is_measured_stays_in_the_page_cache() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = InCache::new(folder.path()).expect("a file");
+        for (engine, depth) in ENGINES {
+            let facts = probe::probe(std::slice::from_ref(&file.0), folder.path(), EngineRefusals::default());
+            let (plan, found) = fathom_planner::plan(&in_cache(&file.0, engine, depth).job, &facts, 0);
+            let plan = plan.unwrap_or_else(|| panic!("{found:?}"));
+            let steps = plan.experiment.preview();
+            assert_eq!(steps[0].streams[0].engine.open, OpenRule::KeepCache, "{engine}");
+        }
     }
 }

@@ -209,7 +209,8 @@ impl NoFastBins {
     #[cfg(target_env = "gnu")]
     fn keep_up_to(bytes: usize) {
         let bytes = libc::c_int::try_from(bytes).expect("a small piece");
-        // SAFETY: takes plain numbers, and locks what it changes.
+        // SAFETY: takes plain numbers. What other threads read of it meanwhile is one word, which says no more than where they
+        // put what they give back.
         unsafe { libc::mallopt(libc::M_MXFAST, bytes) };
     }
 

@@ -227,7 +227,7 @@ options! {
     locked_memory: Bytes = Bytes::ZERO, Kind::Size, fio "lockmem", example "\"1GiB\"";
     /// Whether workers keep other streams off a file while they access it; these have to ask for it as well.
     file_lock: FileLock = FileLock::None, Kind::Choice(FileLock::WORDS), fio "lockfile", example "\"exclusive\"";
-    /// Whether `io_uring` registers its buffers. Unless it is asked for, it is left out through the page cache, where it saves nothing, and where limits forbid it.
+    /// Whether `io_uring` registers its buffers. Unless it is asked for, it is left out through the page cache for operations above 512 B, where it costs more than it saves, and where limits forbid it.
     fixed_buffers: bool = true, Kind::Flag, fio "fixedbufs", example "false";
     /// Whether `io_uring` registers its files. Unless it is asked for, it is left out where limits forbid it.
     registered_files: bool = true, Kind::Flag, fio "registerfiles", example "false";

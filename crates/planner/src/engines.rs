@@ -135,7 +135,8 @@ fn choose(
         return substitute(stream, is(Class::Null) > 0, remarks);
     }
     let limits = &scene.facts.limits;
-    let io_uring = EngineKind::IoUring(settings::of_ring(&stream.options, mode));
+    let io_uring =
+        EngineKind::IoUring(settings::of_ring(&stream.options, mode, load.operations.workload.largest()));
     let refused = |engine: &str, reason: &str, remarks: &mut Remarks| {
         let message = format!("the engine {engine} cannot be used on this host: {reason}");
         remarks.error(ENGINE_UNAVAILABLE, span, message, "leave engine out, or name psync");

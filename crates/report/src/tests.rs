@@ -273,6 +273,9 @@ fn csv_of(record: &Record) -> String {
 fn csv_rows_are_intervals_and_kinds() {
     let mut record = mixed();
     record.steps[0].intervals.retain(|interval| interval.sequence == 1);
+    for interval in &mut record.steps[0].intervals {
+        (interval.tally.arrivals_dropped, interval.tally.backlog_max) = (3, 7);
+    }
     // The first is on the interval's first instant, the last on that of the next.
     let begun_ms = record.steps[0].started.wall_ms - record.started.wall_ms;
     for (ms, text) in [(1000, "=fan stopped"), (1999, "second"), (2000, "third")] {

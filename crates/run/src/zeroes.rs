@@ -119,7 +119,8 @@ fn uses(step: &Step) -> Vec<Use> {
         let (reads, puts) = (reads(stream), puts_data(stream));
         for extent in stream.workers.iter().flat_map(|worker| &worker.extents) {
             let used = &mut uses[extent.target as usize];
-            used.is_written |= puts && stream.changes_target(extent.target as usize);
+            // Of a trace, thousands of files may be read only: asked once for each.
+            used.is_written = used.is_written || puts && stream.changes_target(extent.target as usize);
             if reads {
                 used.read.push((extent.start.0, extent.start.0.saturating_add(extent.length.0)));
             }

@@ -1,6 +1,6 @@
 //! Facts: what a probe found on one host. Absent things are said to be absent; nothing here is a guess.
 
-use crate::engine::EngineKind;
+use crate::engine::{EngineKind, Submitter};
 use crate::trace::TraceFact;
 use crate::wire;
 use fathom_units::Bytes;
@@ -54,17 +54,18 @@ pub struct Ceiling {
 }
 
 impl Ceiling {
-    /// What one worker reaches at most with an engine, and with which engine that was measured; `None`: without one.
+    /// What one worker reaches at most with an engine, and with which engine that was measured; `None`: without one, as for
+    /// rings that ask the device for what is done or have a thread of the kernel's, which may be faster than what was measured.
     pub fn of(&self, engine: EngineKind) -> (f64, Option<&str>) {
-        // One system call per operation, whichever of these it is.
-        let name = match engine {
-            EngineKind::Sync | EngineKind::Vsync | EngineKind::Pvsync | EngineKind::Pvsync2(_) => {
-                EngineKind::Psync
+        let measured = match engine {
+            // One or two system calls per operation: none is faster than the one that was measured.
+            EngineKind::Sync | EngineKind::Vsync | EngineKind::Pvsync => EngineKind::Psync,
+            EngineKind::IoUring(ring) if ring.polled || ring.submitter != Submitter::Worker => {
+                EngineKind::Null
             }
             other => other,
-        }
-        .name();
-        match self.engines.get_key_value(name) {
+        };
+        match self.engines.get_key_value(measured.name()) {
             Some((name, rate)) => (*rate, Some(name)),
             None => (self.operations_per_s, None),
         }

@@ -262,12 +262,13 @@ fn cpu(view: &StepView<'_>, stream: &Stream, measured: &Measured, place: &str, f
         return;
     }
     let share = measured.cpu_share_max(stream.workers.len());
+    let is_null = has(view, stream, |kind| matches!(kind, TargetKind::Null));
     if share <= CPU_SHARE_MAX {
-        contended(measured, place, found);
+        contended(measured, is_null, place, found);
         return;
     }
     let percent = share * 100.0;
-    if has(view, stream, |kind| matches!(kind, TargetKind::Null)) {
+    if is_null {
         found.weighed(
             share,
             "generator.ceiling",
@@ -289,24 +290,34 @@ fn cpu(view: &StepView<'_>, stream: &Stream, measured: &Measured, place: &str, f
     }
 }
 
-/// A worker that is not on a CPU for all of its time only because others are.
-fn contended(measured: &Measured, place: &str, found: &mut Found) {
-    let Some((on, waited)) = measured.cpu_contended() else { return };
-    if on + waited <= CPU_SHARE_MAX || waited < WAITED_SHARE_MIN {
+/// A worker that is not on a CPU for all of its time only because others are, or since it may not.
+fn contended(measured: &Measured, is_null: bool, place: &str, found: &mut Found) {
+    let Some((on, waited)) = measured.cpu_contended(WAITED_SHARE_MIN) else { return };
+    if on + waited <= CPU_SHARE_MAX {
         return;
     }
-    found.weighed(
-        on + waited,
-        "generator.cpu-bound",
-        Severity::Warn,
-        format!(
-            "{place}generator-limited: a worker was on a CPU for {:.0} % of the time and waited for one for {:.0} %",
-            on * 100.0,
-            waited * 100.0
-        ),
-        "the figures are those of what else the host does as much as the device's: let it do nothing else, or use no more \
-         workers than there are CPUs",
+    let (on_percent, waited_percent) = (on * 100.0, waited * 100.0);
+    let shares = format!(
+        "a worker was on a CPU for {on_percent:.0} % of the time and waited for one for {waited_percent:.0} %"
     );
+    if is_null {
+        found.weighed(
+            on + waited,
+            "generator.ceiling",
+            Severity::Info,
+            format!("{place}the null target shows what the generator itself can do; {shares}"),
+            "to see what one worker can do, use no more workers than there are CPUs, on a host that does nothing else",
+        );
+    } else {
+        found.weighed(
+            on + waited,
+            "generator.cpu-bound",
+            Severity::Warn,
+            format!("{place}generator-limited: {shares}"),
+            "the figures are those of the host's CPUs as much as the device's: let it do nothing else, use no more workers \
+             than it has CPUs for them, or give their control group more of them",
+        );
+    }
 }
 
 /// Near what the generator reaches without a device, figures are the generator's as much as the device's.
@@ -315,6 +326,9 @@ fn near_ceiling(view: &StepView<'_>, stream: &Stream, measured: &Measured, place
     let (operations_per_s, engine) = ceiling.of(stream.engine.kind);
     let workers = stream.workers.len().max(1) as f64;
     let each = Iops::of(operations(&measured.tally), measured.window()).0 / workers;
+    // Whatever passes it was not held back by it.
+    let (operations_per_s, engine) =
+        if each > operations_per_s { (ceiling.operations_per_s, None) } else { (operations_per_s, engine) };
     let share = each / operations_per_s;
     if view.is_real(stream) && share > CEILING_SHARE_MAX {
         found.weighed(

@@ -191,6 +191,25 @@ fn a_worker_that_waits_for_a_cpu() {
     };
     check(&waiting(45), &[("generator.cpu-bound", Severity::Warn)]);
     check(&waiting(35), &[]);
+    // Wakes alone take it from a CPU for as long.
+    let mut busy = record(&[StreamShape { cpu: 0.89, ..base() }]);
+    let window = busy.steps[0].finished.as_ref().expect("it ended").streams[0].workers[0].end.0;
+    let workers = |record: &mut Record, runnable: [(u64, u64); 2]| {
+        let done = record.steps[0].finished.as_mut().expect("it ended");
+        for (worker, (on, waited)) in done.streams[0].workers.iter_mut().zip(runnable) {
+            (worker.user_ns, worker.system_ns, worker.runnable_ns) =
+                (window * on / 100, 0, window * waited / 100);
+        }
+    };
+    workers(&mut busy, [(89, 4), (0, 0)]);
+    check(&busy, &[]);
+    // One that waits for longer has more in reserve than another.
+    let mut two = record(&[StreamShape { workers: 2, ..base() }]);
+    workers(&mut two, [(10, 60), (60, 38)]);
+    check(&two, &[("generator.cpu-bound", Severity::Warn)]);
+    let mut null = waiting(45);
+    null.steps[0].started.step.targets[0].kind = TargetKind::Null;
+    check(&null, &[("generator.ceiling", Severity::Info)]);
     let told = findings(&waiting(45));
     let text = &told.first().expect("it is told").evidence;
     assert!(text.contains("on a CPU for 50 %") && text.contains("waited for one for 45 %"), "{text}");
@@ -223,7 +242,10 @@ fn ceiling() {
     check(&with(1900.0, 4), &[("generator.near-ceiling", Severity::Warn)]);
     // What was measured with the engine itself is nearer to what it can do.
     let engine = record(&[base()]).steps[0].started.step.streams[0].engine.kind.name();
-    for (name, rate, told) in [(engine, 1900.0, true), (engine, 2100.0, false), ("net", 1900.0, false)] {
+    // Whatever is faster than it was not held back by it.
+    for (name, rate, told) in
+        [(engine, 1900.0, true), (engine, 2100.0, false), (engine, 900.0, false), ("net", 1900.0, false)]
+    {
         let mut of_engine = with(2100.0, 1);
         let ceiling = of_engine.started.facts.ceiling.as_mut().expect("it has one");
         ceiling.engines.insert(name.to_owned(), rate);

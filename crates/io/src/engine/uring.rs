@@ -134,10 +134,22 @@ fn tried_without_locked_memory() -> bool {
     made.is_err_and(|error| error.raw_os_error() == Some(libc::ENOMEM))
 }
 
-/// The kernel gives the locked memory of a ring back to its user some time after it was closed: so often, and so long apart, one
-/// that finds none is tried again.
-const FREED_LATE_TURNS: u32 = 10;
+/// The kernel gives the locked memory of a ring back to its user some time after it was closed (seen with Linux 6.18 and 64 KiB
+/// for a user): so often, and so long apart, one that finds none is tried again.
+const FREED_LATE_TURNS: u32 = 5;
 const FREED_LATE: Nanos = Nanos::millis(20);
+
+fn built(builder: &io_uring::Builder, entries: u32) -> io::Result<io_uring::IoUring> {
+    for _ in 0..FREED_LATE_TURNS {
+        match builder.build(entries) {
+            Err(error) if error.raw_os_error() == Some(libc::ENOMEM) => {
+                sleep_until(monotonic().after(FREED_LATE));
+            }
+            made => return made,
+        }
+    }
+    builder.build(entries)
+}
 
 /// A ring for `depth` operations, with deferred task work where the kernel has it; a thread of the kernel's own has none.
 fn ring(depth: u32, settings: RingSettings) -> Result<(io_uring::IoUring, bool), EngineError> {
@@ -161,19 +173,11 @@ fn ring(depth: u32, settings: RingSettings) -> Result<(io_uring::IoUring, bool),
     if may_defer {
         builder.setup_defer_taskrun();
     }
-    let mut built = builder.build(entries);
-    for _ in 0..FREED_LATE_TURNS {
-        if !built.as_ref().is_err_and(|error| error.raw_os_error() == Some(libc::ENOMEM)) {
-            break;
-        }
-        sleep_until(monotonic().after(FREED_LATE));
-        built = builder.build(entries);
-    }
-    let (ring, deferred) = match built {
+    let (ring, deferred) = match built(&builder, entries) {
         Ok(ring) => (ring, may_defer),
         // Kernels before 6.1 refuse the flags with EINVAL; anything else (EPERM) would fail again.
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
-            (plain.build(entries).map_err(|error| refused(error, entries))?, false)
+            (built(&plain, entries).map_err(|error| refused(error, entries))?, false)
         }
         Err(error) => return Err(refused(error, entries)),
     };

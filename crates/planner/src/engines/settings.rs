@@ -23,12 +23,17 @@ pub(super) fn of_calls(options: &StreamOptions) -> CallFlags {
     }
 }
 
-pub(super) fn of_ring(options: &StreamOptions, mode: IoMode) -> RingSettings {
-    // What saves pinning pages is only more to look up where the kernel copies: 2 to 3 % more processor time per cached read
-    // of 512 bytes or 4 KiB.
+/// Largest operation for which registered buffers save something where the kernel copies. To those it copies by registers, to
+/// others by a string instruction, which takes its time to begin and is faster then. Cached reads per second at depth 32 with
+/// buffers registered, over those without, medians of five turns (Linux 6.18 on EPYC): 1.07 of 512 B, 0.88 of 1 KiB, 0.81 of
+/// 2 KiB, 0.80 of 4 KiB, 0.79 of 16 KiB.
+const COPIED_BY_REGISTERS_MAX: u32 = 512;
+
+/// `largest`: bytes of the largest operation.
+pub(super) fn of_ring(options: &StreamOptions, mode: IoMode, largest: u32) -> RingSettings {
     let buffers = match mode {
-        IoMode::Direct => Registration::WherePossible,
-        IoMode::Buffered => Registration::Never,
+        IoMode::Buffered if largest > COPIED_BY_REGISTERS_MAX => Registration::Never,
+        IoMode::Direct | IoMode::Buffered => Registration::WherePossible,
     };
     RingSettings {
         fixed_buffers: registration(&options.fixed_buffers, buffers),

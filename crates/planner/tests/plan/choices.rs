@@ -147,7 +147,7 @@ fn engines_that_are_asked_for_are_had_with_their_settings() {
             }),
             IoMode::Direct,
         ),
-        // Registered buffers save nothing where the kernel copies.
+        // Registered buffers save nothing where the kernel copies much.
         (
             "engine = \"io_uring\"\ndirect = false",
             EngineKind::IoUring(RingSettings { fixed_buffers: Registration::Never, ..RingSettings::USUAL }),
@@ -212,6 +212,23 @@ fn engines_that_are_asked_for_are_had_with_their_settings() {
         let (plan, step) = planned(&job, DISK, |_| {});
         assert_eq!(step.streams[0].engine.kind, expect, "{options}");
         assert_eq!(notes(&plan), [note]);
+    }
+}
+
+#[test]
+fn buffers_of_small_operations_are_registered_where_the_kernel_copies() {
+    for (sizes, expect) in [
+        ("\"512B\"", Registration::WherePossible),
+        ("\"1KiB\"", Registration::Never),
+        ("[\"512B 90%\", \"4KiB 10%\"]", Registration::Never),
+    ] {
+        let text = format!(
+            "{HEAD}[workload.small]\nblock_size = {sizes}\n[stream.s]\nworkload = \"small\"\ntime = \"60s\"\n\
+             direct = false\nengine = \"io_uring\"\n"
+        );
+        let (_, step) = planned(&read(&text), DISK, |_| {});
+        let EngineKind::IoUring(ring) = step.streams[0].engine.kind else { panic!("it is io_uring") };
+        assert_eq!(ring.fixed_buffers, expect, "{sizes}");
     }
 }
 
