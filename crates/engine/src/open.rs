@@ -124,7 +124,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 continue;
             }
             let starved = self.free.is_empty() || !may_issue || self.next_pass.is_some();
-            let starved = starved || PAUSES && until_pause == 0;
+            // One that waits for those in flight that touch its place holds up all behind it.
+            let starved = starved || self.held.is_some() || PAUSES && until_pause == 0;
             let until = if issuing && !starved { due.min(self.next_event) } else { self.next_event };
             // Waiting in the kernel for the next arrival would come back late; the last stretch is polled.
             let (min, until) =
@@ -172,6 +173,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         let Pauses { think, puts_off, lead } = self.stream.pauses;
         let Think::Every { pause_ns, .. } = think else { return now };
         if !puts_off {
+            // No slot is free for what comes until then, at the edges of intervals in the pause neither.
+            self.was_full(now.after(Nanos(pause_ns)));
             let resumed = self.pause(now, think);
             self.was_full(resumed);
             return resumed;

@@ -739,3 +739,55 @@ fn the_devices_of_several_workers_are_no_copies() {
     assert_eq!(different.len(), 4, "{four:?}");
     assert_eq!(four[0], totals(1)[0], "the first is what it is alone");
 }
+
+/// Virtual time goes on to the completion that it waits for.
+#[test]
+fn an_arrival_that_waits_for_one_on_its_place_holds_no_time_up() {
+    for (depth, parallelism) in [(2, 2), (8, 8)] {
+        let mut stream = stream(EngineKind::Sim, depth);
+        stream.pacing = open(3000.0, Arrival::Constant);
+        stream.engine.serialize_overlap = true;
+        stream.workers[0].extents[0].length = Bytes::kib(4);
+        seconds(&mut stream, 2);
+        let sim = device(SimService::Constant { ns: MS }, parallelism);
+        let outcome = run(step(TargetKind::Sim(sim), stream));
+        // All go to one place, one after the other.
+        let worker = &outcome.executed.streams[0].workers[0];
+        let done = outcome.reads().operations;
+        close(done as f64, 2000.0, 0.01);
+        assert_eq!(worker.tally.arrivals, 6000);
+        assert_eq!(done + worker.waiting, 6000, "depth {depth}");
+    }
+}
+
+/// In a pause no slot is free for what comes: no more wait than may.
+#[test]
+fn a_backlog_is_bounded_in_pauses_too() {
+    for depth in [1, 64] {
+        let mut stream = stream(EngineKind::Sim, depth);
+        stream.pacing = Pacing::Open {
+            rate: 2000.0,
+            arrival: Arrival::Constant,
+            course: Vec::new(),
+            backlog: Backlog::DropBeyond(10),
+        };
+        stream.pauses.think = Think::Every {
+            operations: 1,
+            pause_ns: 200 * MS,
+            spin_ns: 0,
+            by_issue: false,
+            after_ns: u64::MAX,
+        };
+        seconds(&mut stream, 10);
+        let sim = device(SimService::Constant { ns: MS / 10 }, 1);
+        let outcome = run(step(TargetKind::Sim(sim), stream));
+        let worker = &outcome.executed.streams[0].workers[0];
+        assert!(
+            (1..=10).contains(&worker.tally.backlog_max),
+            "{} at depth {depth}",
+            worker.tally.backlog_max
+        );
+        let accounted = outcome.reads().operations + worker.tally.arrivals_dropped + worker.waiting;
+        assert_eq!((worker.tally.arrivals, accounted), (20_000, 20_000), "depth {depth}");
+    }
+}

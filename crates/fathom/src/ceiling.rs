@@ -183,7 +183,7 @@ pub(crate) fn known(facts: &Facts) -> Option<Ceiling> {
 
 fn of_text(text: &str, machine: &Value) -> Option<Ceiling> {
     let mut kept: Value = serde_json::from_str(text).ok()?;
-    let ceiling: Ceiling = serde_json::from_value(kept["ceiling"].take()).ok()?;
+    let ceiling: Ceiling = serde_json::from_value(kept.get_mut("ceiling")?.take()).ok()?;
     let is_told = ceiling.engines.values().chain([&ceiling.operations_per_s]).all(|rate| *rate > 0.0);
     (is_told && kept["machine"] == *machine).then_some(ceiling)
 }

@@ -44,7 +44,9 @@ fn follow(path: &Path, mut line: impl FnMut(&str)) -> String {
         if !pipe.metadata().is_ok_and(|found| found.file_type().is_fifo()) {
             return no_pipe(path);
         }
-        BufReader::new(pipe).lines().map_while(Result::ok).for_each(|text| line(&text));
+        // What is no text is no change, and no reason to pass over the lines behind it.
+        let lines = BufReader::new(pipe).split(b'\n').map_while(Result::ok);
+        lines.for_each(|bytes| line(&String::from_utf8_lossy(&bytes)));
     }
 }
 
@@ -104,6 +106,25 @@ mod tests {
         });
         assert_eq!(lines, ["rate users max"]);
         assert!(end.contains("is no named pipe"), "{end}");
+    }
+
+    #[test]
+    fn a_line_that_is_no_text_hides_none_behind_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        let mut writer = Some(OpenOptions::new().read(true).write(true).open(&path).unwrap());
+        writer.as_mut().unwrap().write_all(b"rate users \xe9\nrate users 77/s\n").unwrap();
+        let mut lines = Vec::new();
+        follow(&path, |line| {
+            lines.push(line.to_owned());
+            if lines.len() == 2 {
+                std::fs::remove_file(&path).unwrap();
+                writer = None;
+            }
+        });
+        assert_eq!(lines, ["rate users \u{fffd}", "rate users 77/s"]);
+        assert!(read(&lines[0]).is_err() && read(&lines[1]).is_ok());
     }
 
     #[test]

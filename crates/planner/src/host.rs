@@ -344,6 +344,11 @@ fn check_locked_memory(
             && ring.fixed_buffers != Registration::Never
         {
             ring.fixed_buffers = Registration::Never;
+            if asked {
+                let span = load.section.options.fixed_buffers.span();
+                let help = format!("{}, or leave fixedbufs out", raise_locked(needed));
+                remarks.warn("plan.locked-memory", span, format!("{figures}, so they are not"), help);
+            }
             remarks.note(NoteKind::Engine, Severity::Info, format!("buffers are not registered: {figures}"));
         }
     }

@@ -261,6 +261,10 @@ fn cpu(view: &StepView<'_>, stream: &Stream, measured: &Measured, place: &str, f
     if is_virtual(view, stream) {
         return;
     }
+    // Whoever spins between operations since the job says so is on a CPU without a load.
+    if matches!(stream.think(), Think::Every { spin_ns: 1.., .. }) {
+        return;
+    }
     let share = measured.cpu_share_max(stream.workers.len());
     let is_null = has(view, stream, |kind| matches!(kind, TargetKind::Null));
     if share <= CPU_SHARE_MAX {

@@ -16,7 +16,7 @@ use super::*;
 use crate::sample::{StreamShape, on_file, push, record};
 use fathom_schema::{
     Arrival, Backlog, Ceiling, DeviceCounters, EngineKind, EnvironmentFact, FileFact, IoMode, LayoutRule,
-    OperationKind, Outcome, Pacing, Severity, SimDevice, SimService, TargetKind, ZeroBlocks,
+    OperationKind, Outcome, Pacing, Severity, SimDevice, SimService, TargetKind, Think, ZeroBlocks,
 };
 use fathom_units::{Bytes, Ratio};
 use std::collections::BTreeMap;
@@ -207,6 +207,18 @@ fn a_worker_that_waits_for_a_cpu() {
     let mut two = record(&[StreamShape { workers: 2, ..base() }]);
     workers(&mut two, [(10, 60), (60, 38)]);
     check(&two, &[("generator.cpu-bound", Severity::Warn)]);
+    let mut spins = waiting(45);
+    spins.steps[0].started.step.streams[0].pacing = Pacing::Closed {
+        think: Think::Every {
+            operations: 1,
+            pause_ns: 1000,
+            spin_ns: 1000,
+            by_issue: false,
+            after_ns: u64::MAX,
+        },
+    };
+    let is_told = |finding: &Finding| finding.id == "generator.cpu-bound";
+    assert!(!findings(&spins).iter().any(is_told));
     let mut null = waiting(45);
     null.steps[0].started.step.targets[0].kind = TargetKind::Null;
     check(&null, &[("generator.ceiling", Severity::Info)]);

@@ -8,7 +8,7 @@ use crate::{diagnose, load, terminal};
 use fathom_planner::PlanNote;
 use fathom_planner::safety::{self, Intent, Verdict};
 use fathom_schema::{Case, Size, Step};
-use fathom_units::{Bytes, Nanos};
+use fathom_units::{Bytes, Iops, Nanos};
 use serde_json::json;
 use std::collections::HashMap;
 use std::path::Path;
@@ -197,7 +197,9 @@ fn describe_step(number: usize, step: &Step) -> String {
         let rate = match &stream.pacing {
             fathom_schema::Pacing::Open { rate, course, .. } => {
                 let mean = if course.is_empty() { "" } else { " on average" };
-                format!(", {rate:.0} per second{mean}")
+                // A few a minute are a rate as well.
+                let rate = if *rate < 100.0 { Iops(*rate).to_string() } else { format!("{rate:.0}") };
+                format!(", {rate} per second{mean}")
             }
             fathom_schema::Pacing::Closed { .. } => {
                 let most = |rate: &fathom_schema::KindRate| {
