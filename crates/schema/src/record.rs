@@ -157,7 +157,7 @@ pub struct WorkerTotals {
     /// Page faults that did not.
     pub minor_faults: u64,
     /// Time for which it could have run and no CPU was free for it, in the measure phase, nanoseconds; 0 where the kernel does
-    /// not count it.
+    /// not count it, and where data is read back in between.
     #[serde(default)]
     pub runnable_ns: u64,
     /// The first error that ended it: `errno`; 0 when none did.

@@ -378,6 +378,12 @@ fn limits_of_the_process_and_the_host() {
         Ok(_) if fathom_io::probe_io_uring().is_none() => {
             let says = ["plan.locked-memory", "256 KiB", "64 KiB", "ulimit -l", "fixed_buffers = false", "^"];
             bench.check_refused_under(&unprivileged, &["run", "locked.toml"], 2, &says);
+            // fio's jobs go on without, and say so.
+            let fixed = "fio --name=a --filename=data --rw=read --ioengine=io_uring --iodepth=8 --bs=64k --fixedbufs=1";
+            let fixed: Vec<&str> = fixed.split(' ').collect();
+            let ended = bench.run(&[&unprivileged[..], &[FATHOM], &fixed].concat());
+            let said = &ended.expect(0, &[]).out;
+            assert!(said.contains("so they are not") && said.contains("leave fixedbufs out"), "{said}");
             // The shell's limit is in KiB, and room for what is said to be enough is enough.
             let said = bench.run(&[&unprivileged[..], &[FATHOM, "plan", "locked.toml"]].concat()).err;
             let enough = number(&said, "ulimit -l ").parse::<u64>().expect("a number") * 1024;

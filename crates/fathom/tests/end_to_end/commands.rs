@@ -434,3 +434,16 @@ fn a_closed_pipe_is_no_fault() {
     let ended = bench.run(&["sh", "-c", &format!("{FATHOM} report > /dev/full")]);
     ended.expect(4, &["standard output", "No space left"]);
 }
+
+/// A few a minute are no rate of nothing.
+#[test]
+fn rates_below_one_a_second_are_told_in_plans() {
+    let bench = Bench::new();
+    for (rate, told) in [("0.3/s", ", 0.300 per second"), ("2k/s", ", 2000 per second")] {
+        let job =
+            format!("[target.t]\nkind = \"null\"\n[stream.s]\nrate = \"{rate}\"\n[stage.m]\ntime = \"5s\"\n");
+        bench.write("job.toml", job);
+        let plan = bench.fathom("plan job.toml");
+        assert!(plan.expect(0, &[]).out.contains(told), "{}", plan.out);
+    }
+}
