@@ -8,7 +8,7 @@
 use crate::pace::{Pace, operations_of};
 use crate::worker::{PLAN_AHEAD, Slot, Stamp, State, Surplus, Worker};
 use fathom_io::clock::Clock;
-use fathom_io::{Engine, EngineError, Operation, Wait};
+use fathom_io::{Completion, Engine, EngineError, Operation, Wait};
 use fathom_pattern::Planned;
 use fathom_schema::{EngineSettings, OperationKind, Quota, Think};
 use fathom_units::Nanos;
@@ -562,13 +562,23 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         self.engine.submit()?;
         let accepted = self.clock.now();
         let took = accepted.since(submitted).0;
+        // Of one kind and in a row: counted together.
+        let mut row = (OperationKind::Read, 0);
         let counts = self.state != State::Ramp;
         for &slot in &self.staged {
             let slot = &mut self.slots[slot as usize];
             slot.accepted = accepted;
-            if counts {
-                self.recorder.cell.kind(slot.operation.kind).record_submission(took);
+            let kind = slot.operation.kind;
+            if kind != row.0 {
+                if counts && row.1 > 0 {
+                    self.recorder.cell.kind(row.0).record_submissions(took, row.1);
+                }
+                row = (kind, 0);
             }
+            row.1 += 1;
+        }
+        if counts && row.1 > 0 {
+            self.recorder.cell.kind(row.0).record_submissions(took, row.1);
         }
         self.batch.learn(took, staged);
         let count = u32::try_from(staged).unwrap_or(u32::MAX);
@@ -620,13 +630,56 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         if self.needs_control(completed) {
             self.control(completed);
         }
-        for index in 0..found {
-            let completion = self.completions[index];
-            let slot = self.slots[completion.slot as usize];
-            self.count(&slot, completion.result, completed);
-            self.free.push(completion.slot);
+        if found > 1 && self.schedule.is_none() && !self.looks_closer {
+            self.count_in_rows(found, completed);
+        } else {
+            for index in 0..found {
+                self.count_completion(index, completed);
+            }
         }
         Ok((found as u64, completed))
+    }
+
+    #[inline(always)]
+    fn count_completion(&mut self, index: usize, completed: Nanos) {
+        let completion = self.completions[index];
+        let slot = self.slots[completion.slot as usize];
+        self.count(&slot, completion.result, completed);
+        self.free.push(completion.slot);
+    }
+
+    /// Counts what came up together. What went down together as well and is of one kind has the same latencies: as many as are
+    /// in a row are counted at once.
+    #[inline(never)]
+    fn count_in_rows(&mut self, found: usize, completed: Nanos) {
+        let mut index = 0;
+        while index < found {
+            let first = self.slots[self.completions[index].slot as usize];
+            let (mut end, mut bytes) = (index, 0);
+            while end < found {
+                let Completion { slot: number, result } = self.completions[end];
+                let slot = &self.slots[number as usize];
+                let Slot { operation: Operation { kind, length, .. }, submitted, accepted, .. } = *slot;
+                let is_alike = submitted == first.submitted
+                    && accepted == first.accepted
+                    && kind == first.operation.kind
+                    && result > 0
+                    && result.cast_unsigned() == length;
+                if !is_alike {
+                    break;
+                }
+                bytes += u64::from(length);
+                self.free.push(number);
+                end += 1;
+            }
+            if end == index {
+                self.count_completion(index, completed);
+                end += 1;
+            } else {
+                self.count_row(&first, bytes, (end - index) as u64, completed);
+            }
+            index = end;
+        }
     }
 
     /// Waits out a pause, dealing with edges on the way.

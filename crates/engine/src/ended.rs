@@ -15,10 +15,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     /// later where a rest of it had to be moved.
     #[inline(always)]
     pub(crate) fn count(&mut self, slot: &Slot, result: i32, completed: Nanos) -> Nanos {
-        let counts = match self.state {
-            State::Ramp | State::Verify => true,
-            State::Measure | State::Drain => slot.submitted >= self.times.measure_start,
-        };
+        let counts = self.belongs(slot);
         if result <= 0 && self.failed(slot, result, counts, completed) {
             return completed;
         }
@@ -32,6 +29,34 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             self.pass_over(slot, result, completed);
         }
         completed
+    }
+
+    /// Whether an operation belongs to the phase that the worker is in.
+    #[inline(always)]
+    fn belongs(&self, slot: &Slot) -> bool {
+        match self.state {
+            State::Ramp | State::Verify => true,
+            State::Measure | State::Drain => slot.submitted >= self.times.measure_start,
+        }
+    }
+
+    /// Counts `n` operations of a closed loop, at least one, that moved all of their `bytes` and differ from `slot` in nothing
+    /// but their places and lengths; as [`Self::count`] does each, where nothing is looked at closer.
+    #[inline(always)]
+    pub(crate) fn count_row(&mut self, slot: &Slot, bytes: u64, n: u64, completed: Nanos) {
+        if !self.belongs(slot) {
+            (0..n).for_each(|_| self.note_uncounted(completed));
+            return;
+        }
+        let kind = self.recorder.cell.kind(slot.operation.kind);
+        if !E::BYTELESS {
+            kind.bytes += bytes;
+        }
+        kind.service.record_many(completed.since(slot.submitted).0, n);
+        if let Some(completion) = &mut kind.completion {
+            completion.record_many(completed.since(slot.accepted).0, n);
+        }
+        self.last_completion = completed;
     }
 
     /// An operation of the ramp that completes in the measure phase, where it took a slot.

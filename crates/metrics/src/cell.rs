@@ -79,10 +79,10 @@ pub struct KindCell {
 }
 
 impl KindCell {
-    /// Counts one accepted submission that took `ns`.
+    /// Counts `n` operations, at least one, that were accepted by a submission of `ns`.
     #[inline]
-    pub fn record_submission(&mut self, ns: u64) {
-        self.submission.record(ns);
+    pub fn record_submissions(&mut self, ns: u64, n: u64) {
+        self.submission.record_many(ns, n);
     }
 
     /// Counts one failed operation.

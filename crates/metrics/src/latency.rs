@@ -39,12 +39,12 @@ impl Tallied {
     }
 
     #[inline]
-    fn record_many(&mut self, ns: u64, n: u64) {
+    pub(crate) fn record_many(&mut self, ns: u64, n: u64) {
         self.count += n;
         self.min_ns = self.min_ns.min(ns);
         self.max_ns = self.max_ns.max(ns);
-        self.sum_ns = self.sum_ns.wrapping_add(n * ns);
-        self.sum_squares += u128::from(n * ns) * u128::from(ns);
+        self.sum_ns = self.sum_ns.wrapping_add(n.wrapping_mul(ns));
+        self.sum_squares += u128::from(n) * (u128::from(ns) * u128::from(ns));
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -147,6 +147,13 @@ impl Latency {
         self.moments.record(ns);
     }
 
+    /// Counts `n` latencies of `ns` nanoseconds each, at least one.
+    #[inline]
+    pub fn record_many(&mut self, ns: u64, n: u64) {
+        self.histogram.record_many(ns, n);
+        self.moments.record_many(ns, n);
+    }
+
     /// Counts many latencies, in nanoseconds: as [`Latency::record`] of each.
     ///
     /// Latencies of an engine that takes no time are near each other, and adding to one count over and over has to wait for
@@ -162,10 +169,7 @@ impl Latency {
             }
         }
         self.moments = moments;
-        near.each(|ns, n| {
-            self.histogram.record_many(ns, n);
-            self.moments.record_many(ns, n);
-        });
+        near.each(|ns, n| self.record_many(ns, n));
     }
 
     /// Exact moments.
