@@ -21,6 +21,8 @@ pub struct Kept {
     pub verdict: Verdict,
     /// Operations that its percentile takes, where the step has fewer: the largest latency stands for it then.
     pub needs: Option<u64>,
+    /// Share of all arrivals that still waited when the time was up, 0 to 1, where they are why it is undecided.
+    pub waiting: Option<f64>,
 }
 
 /// Whether a threshold is kept.
@@ -30,6 +32,8 @@ pub enum Verdict {
     Kept,
     /// Its percentile takes more operations than there were, and these do not show beyond chance that it is broken.
     TooFew,
+    /// What was done keeps it, and arrivals that still waited when the time was up would break it, done as fast as those before.
+    Undecided,
     /// It is not, or there is nothing to judge it by.
     Breached,
 }
@@ -40,6 +44,7 @@ impl Verdict {
         match self {
             Self::Kept => "kept",
             Self::TooFew => "too_few",
+            Self::Undecided => "undecided",
             Self::Breached => "breached",
         }
     }
@@ -110,16 +115,16 @@ pub fn thresholds(record: &Record) -> Option<Vec<Kept>> {
                     .and_then(|finished| LoadPoint::of_kind(&step.started.step, &finished.streams, kind));
                 let needs = point.as_ref().zip(quantile(&threshold)).and_then(|(point, q)| point.needs(q));
                 let (found, verdict) = match &point {
-                    Some(point) if undone.breaks(&threshold, kind, point) => {
+                    Some(point) if undone.breaks(&threshold, kind, point, undone.so_far()) => {
                         (Found::NotDone(undone.share()), Verdict::Breached)
                     }
                     Some(point) => {
-                        let late =
-                            if kind == Some(OperationKind::Sync) { 0.0 } else { undone.beyond(&threshold) };
+                        let late = undone.beyond(&threshold, kind, undone.so_far());
                         let (figure, is_kept) = judged(point, &threshold, late);
                         let verdict = match needs {
                             // What a scan has read is all there is, and no sample of more.
                             Some(_) if !is_scan && !is_told(point, &threshold, is_kept) => Verdict::TooFew,
+                            _ if is_kept && !undone.may_keep(&threshold, kind, point) => Verdict::Undecided,
                             _ if is_kept => Verdict::Kept,
                             _ => Verdict::Breached,
                         };
@@ -128,7 +133,8 @@ pub fn thresholds(record: &Record) -> Option<Vec<Kept>> {
                     None if finished.is_none() => (Found::NoEnd, Verdict::Breached),
                     None => (Found::NoOperations, Verdict::Breached),
                 };
-                Kept { step: step.started.step.name.clone(), threshold, found, verdict, needs }
+                let waiting = (verdict == Verdict::Undecided).then(|| undone.share_waiting());
+                Kept { step: step.started.step.name.clone(), threshold, found, verdict, needs, waiting }
             })
             .collect()
     };
@@ -168,12 +174,37 @@ fn is_told(point: &LoadPoint, threshold: &Threshold, is_kept: bool) -> bool {
 struct Undone {
     /// Operations that were, those that failed among them.
     done: f64,
+    /// In so many seconds.
+    window_s: f64,
     /// Still waited when the time was up.
     waiting: f64,
     /// For so long, the oldest of them, seconds.
     oldest_s: f64,
     /// Were given up.
     dropped: f64,
+}
+
+/// How long those wait that were not done, seconds: evenly from one to the other.
+#[derive(Debug, Clone, Copy)]
+struct Waits {
+    least_s: f64,
+    most_s: f64,
+}
+
+impl Waits {
+    /// The share of them that wait for longer, 0 to 1.
+    fn beyond(self, limit_s: f64) -> f64 {
+        let Self { least_s, most_s } = self;
+        match limit_s {
+            limit if limit < least_s => 1.0,
+            limit if limit < most_s => (most_s - limit) / (most_s - least_s),
+            _ => 0.0,
+        }
+    }
+
+    fn mean_s(self) -> f64 {
+        f64::midpoint(self.least_s, self.most_s)
+    }
 }
 
 impl Undone {
@@ -185,6 +216,7 @@ impl Undone {
                 let failed: u64 = kind.errors.iter().map(|(_, count)| count).sum();
                 undone.done += (kind.operations + failed) as f64;
             }
+            undone.window_s = undone.window_s.max(worker.end.since(worker.start).as_secs_f64());
             undone.waiting += worker.waiting as f64;
             undone.oldest_s = undone.oldest_s.max(worker.oldest_waiting.as_secs_f64());
             undone.dropped += worker.tally.arrivals_dropped as f64;
@@ -192,35 +224,69 @@ impl Undone {
         undone
     }
 
+    fn all(&self) -> f64 {
+        (self.waiting + self.dropped + self.done).max(1.0)
+    }
+
     fn share(&self) -> f64 {
-        let left = self.waiting + self.dropped;
-        left / (left + self.done).max(1.0)
+        (self.waiting + self.dropped) / self.all()
     }
 
-    /// The share of all that is beyond a limit for certain, 0 to 1: what was given up, and of what waited, which came evenly, those who
-    /// had waited for longer.
-    fn beyond(&self, threshold: &Threshold) -> f64 {
-        let Some((_, limit_s)) = upper(threshold) else { return 0.0 };
-        let older = if self.oldest_s > limit_s { 1.0 - limit_s / self.oldest_s } else { 0.0 };
-        (self.dropped + self.waiting * older) / (self.waiting + self.dropped + self.done).max(1.0)
+    fn share_waiting(&self) -> f64 {
+        self.waiting / self.all()
     }
 
-    /// Whether they alone show that an upper limit of a latency is not kept. Each kind is taken to have its share of them, but for
-    /// syncs, which do not arrive.
-    fn breaks(&self, threshold: &Threshold, kind: Option<OperationKind>, point: &LoadPoint) -> bool {
+    /// For how long they had waited when the time was up: they came evenly.
+    fn so_far(&self) -> Waits {
+        Waits { least_s: 0.0, most_s: self.oldest_s }
+    }
+
+    /// For how long they would wait, were they done as fast as those before: the oldest is next, and the last of them waits for all
+    /// others.
+    fn to_come(&self) -> Waits {
+        let last_s = self.waiting * self.window_s / self.done.max(1.0);
+        Waits { least_s: self.oldest_s.min(last_s), most_s: self.oldest_s.max(last_s) }
+    }
+
+    /// The share of all that is beyond a limit: what was given up, and of what waits those who wait for longer. Each kind is taken to
+    /// have its share of them, but for syncs, which do not arrive.
+    fn beyond(&self, threshold: &Threshold, kind: Option<OperationKind>, waits: Waits) -> f64 {
+        match upper(threshold) {
+            Some((_, limit_s)) if kind != Some(OperationKind::Sync) => {
+                (self.dropped + self.waiting * waits.beyond(limit_s)) / self.all()
+            }
+            _ => 0.0,
+        }
+    }
+
+    /// Whether they alone show that an upper limit of a latency is not kept.
+    fn breaks(
+        &self,
+        threshold: &Threshold,
+        kind: Option<OperationKind>,
+        point: &LoadPoint,
+        waits: Waits,
+    ) -> bool {
         let Some((of, limit_s)) = upper(threshold).filter(|_| kind != Some(OperationKind::Sync)) else {
             return false;
         };
-        let beyond = self.beyond(threshold);
+        let beyond = self.beyond(threshold, kind, waits);
         match of {
             Latest::Quantile(q) => beyond > 0.0 && q > 1.0 - beyond,
             Latest::Max => beyond > 0.0,
             Latest::Mean => {
-                // Those that wait took half of the longest on average so far; what was given up has no end.
-                let so_far = self.done * point.mean_s + self.waiting * self.oldest_s / 2.0;
-                self.dropped > 0.0 || self.waiting > 0.0 && so_far > limit_s * (self.done + self.waiting)
+                // What was given up has no end.
+                let sum = self.done * point.mean_s + self.waiting * waits.mean_s();
+                self.dropped > 0.0 || self.waiting > 0.0 && sum > limit_s * (self.done + self.waiting)
             }
         }
+    }
+
+    /// Whether a threshold that is kept by what was done would be so with those that still wait.
+    fn may_keep(&self, threshold: &Threshold, kind: Option<OperationKind>, point: &LoadPoint) -> bool {
+        let waits = self.to_come();
+        let late = self.beyond(threshold, kind, waits);
+        !self.breaks(threshold, kind, point, waits) && judged(point, threshold, late).1
     }
 }
 
@@ -381,12 +447,33 @@ mod tests {
             assert_eq!(of_arrivals(900, 100, 0, Nanos::ZERO, bound).0, Verdict::Kept, "{bound}");
             assert_eq!(of_arrivals(950, 0, 0, Nanos::millis(250), bound).0, Verdict::Kept, "{bound}");
         }
-        // Of those half are beyond an eighth of a second: 2.5 % of all.
-        assert_eq!(of_arrivals(950, 0, 0, Nanos::millis(250), "p97<125ms").0, Verdict::Kept);
+        // Of those half are beyond an eighth of a second: 2.5 % of all, and all of them once they are done.
+        assert_eq!(of_arrivals(950, 0, 0, Nanos::millis(250), "p94<125ms").0, Verdict::Kept);
+        assert_eq!(of_arrivals(950, 0, 0, Nanos::millis(250), "p97<125ms").0, Verdict::Undecided);
         assert_eq!(of_arrivals(950, 0, 0, Nanos::millis(250), "p98<125ms").0, Verdict::Breached);
-        // A twentieth of 125 ms on average, and 1 ms of the others: 7.2 ms.
-        assert_eq!(of_arrivals(950, 0, 0, Nanos::millis(250), "mean<7.3ms").0, Verdict::Kept);
+        // A twentieth of 125 ms on average, and 1 ms of the others: 7.2 ms. When all are done those of a twentieth wait for
+        // 250 to 526 ms: 20.4 ms.
+        assert_eq!(of_arrivals(950, 0, 0, Nanos::millis(250), "mean<20.5ms").0, Verdict::Kept);
+        assert_eq!(of_arrivals(950, 0, 0, Nanos::millis(250), "mean<20.3ms").0, Verdict::Undecided);
         assert_eq!(of_arrivals(950, 0, 0, Nanos::millis(250), "mean<7.1ms").0, Verdict::Breached);
+    }
+
+    /// At twice what a device does, 10 s: half of all still wait, the oldest for 5 s and the last for another 10.
+    #[test]
+    fn what_still_waits_at_the_end_of_an_overload_leaves_it_open_up_to_its_own_wait() {
+        let of = |bound: &str| of_arrivals(500, 0, 0, Nanos::secs(5), bound).0;
+        for (bound, verdict) in [
+            ("p49<5s", Verdict::Kept),
+            ("p99<1s", Verdict::Breached),
+            ("p99<5s", Verdict::Undecided),
+            ("p99<9.89s", Verdict::Undecided),
+            ("p99<9.91s", Verdict::Kept),
+            ("max<9.9s", Verdict::Undecided),
+            ("max<10.1s", Verdict::Kept),
+            ("p99>0.5ms", Verdict::Kept),
+        ] {
+            assert_eq!(of(bound), verdict, "{bound}");
+        }
     }
 
     #[test]

@@ -12,26 +12,36 @@ use fathom_units::{BytesPerSec, Iops};
 /// Whether they are kept, in one sentence.
 pub(crate) fn sentence(all: &[Kept]) -> String {
     let of = |verdict: Verdict| all.iter().filter(|one| one.verdict == verdict).count();
-    let (broken, few) = (of(Verdict::Breached), of(Verdict::TooFew));
-    let said = broken_or_kept(all.len(), broken, few);
-    if few == 0 {
-        return said;
-    }
-    let needs = all.iter().filter(|one| one.verdict == Verdict::TooFew).filter_map(|one| one.needs).max();
-    let needs = needs.map(|needs| needs.to_string()).unwrap_or_default();
-    let these = match (all.len(), few) {
+    let (broken, few, undecided) = (of(Verdict::Breached), of(Verdict::TooFew), of(Verdict::Undecided));
+    let mut said = broken_or_kept(all.len(), broken, few + undecided);
+    let these = |count: usize| match (all.len(), count) {
         (1, _) => "the threshold is".to_owned(),
-        (count, 1) => format!("1 of {count} thresholds is"),
-        (count, few) => format!("{few} of {count} thresholds are"),
+        (all, 1) => format!("1 of {all} thresholds is"),
+        (all, count) => format!("{count} of {all} thresholds are"),
     };
-    format!(
-        "{said}Cannot tell whether {these} kept: too few operations came for the percentile, which takes {needs} in a step."
-    )
+    let mut reasons = Vec::new();
+    if few > 0 {
+        let needs = all.iter().filter(|one| one.verdict == Verdict::TooFew).filter_map(|one| one.needs).max();
+        let needs = needs.map(|needs| needs.to_string()).unwrap_or_default();
+        reasons.push(format!(
+            "Cannot tell whether {} kept: too few operations came for the percentile, which takes {needs} in a step.",
+            these(few)
+        ));
+    }
+    if undecided > 0 {
+        reasons.push(format!(
+            "Cannot tell whether {} kept: what was done keeps it, but not with the arrivals that still waited when the time was \
+             up, done as fast as those before.",
+            these(undecided)
+        ));
+    }
+    said.push_str(&reasons.join(" "));
+    said
 }
 
 /// What is said of those that can be told.
-fn broken_or_kept(count: usize, broken: usize, few: usize) -> String {
-    if few > 0 {
+fn broken_or_kept(count: usize, broken: usize, untold: usize) -> String {
+    if untold > 0 {
         return match broken {
             0 => String::new(),
             1 => format!("1 of {count} thresholds is breached. "),
@@ -65,10 +75,11 @@ fn figure(one: &Kept) -> String {
             Threshold::Bound(bound) => bound.print(figure),
         },
     };
-    match one.needs {
+    match (one.needs, one.waiting) {
         // The largest value is what the percentile cannot be above.
-        Some(needs) => format!("{}, largest {figure}", too_few_for(needs)),
-        None => figure,
+        (Some(needs), _) => format!("{}, largest {figure}", too_few_for(needs)),
+        (None, Some(share)) => format!("{figure} so far; {:.3} % of all arrivals still waited", share * 100.0),
+        (None, None) => figure,
     }
 }
 

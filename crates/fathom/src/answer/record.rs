@@ -57,7 +57,7 @@ fn answered(record: &Record, summary: &Summary) -> (Value, Exit) {
         Some(worst) => {
             let exit = match worst {
                 Verdict::Kept => Exit::Ok,
-                Verdict::TooFew => Exit::Inconclusive,
+                Verdict::TooFew | Verdict::Undecided => Exit::Inconclusive,
                 Verdict::Breached => Exit::Threshold,
             };
             (worst.name(), exit)
@@ -114,7 +114,7 @@ fn doubts(summary: &Summary) -> Vec<String> {
 }
 
 fn kept(one: &Kept) -> Value {
-    let Kept { step, threshold, found, verdict, needs } = one;
+    let Kept { step, threshold, found, verdict, needs, waiting } = one;
     json!({
         "step": step,
         "threshold": threshold.to_string(),
@@ -122,6 +122,7 @@ fn kept(one: &Kept) -> Value {
         "kept": *verdict == Verdict::Kept,
         "verdict": verdict.name(),
         "needs": needs,
+        "waiting": waiting,
     })
 }
 
