@@ -3,7 +3,7 @@
 
 use fathom_metrics::merge_tally;
 use fathom_schema::{
-    Interval, OperationKind, Pacing, Phase, StepRecord, Stream, StreamTally, TimeLimit, WorkerTotals,
+    Emptied, Interval, OperationKind, Pacing, Phase, StepRecord, Stream, StreamTally, TimeLimit, WorkerTotals,
 };
 use fathom_units::Nanos;
 use std::collections::BTreeMap;
@@ -21,9 +21,14 @@ pub struct Measured {
     pub workers: Vec<WorkerTotals>,
     /// Queue slots integrated over the time their workers measured, in slot-nanoseconds.
     pub slot_ns: f64,
-    /// Operations in flight integrated over the time their workers measured, and no more than there were slots for: those of a
-    /// ramp that were still in flight when the last that counts had completed are beyond it.
+    /// Operations in flight integrated over the time in which their workers issued some, and no more than there were slots for:
+    /// those of a ramp that were still in flight when the last that counts had completed are beyond it.
     pub held_ns: f64,
+    /// Until when any worker issued operations, since the step's start: from then on to `end` the queue runs empty.
+    pub issued_until: Nanos,
+    /// Queue slots that were idle while the queue ran empty, integrated over that time, in slot-nanoseconds; 0 also where that is
+    /// not known.
+    pub emptied_ns: f64,
     /// Whether a rate sets the load, and not the queue.
     pub is_open: bool,
     /// True when the step never finished: figures are sums over its intervals, up to `end`.
@@ -36,10 +41,11 @@ impl Measured {
         self.end.since(self.start)
     }
 
-    /// Mean queue depth held over all workers together.
+    /// Mean queue depth held over all workers together, as long as they issued operations: that a queue runs empty behind the
+    /// last of them is no depth that was not held.
     pub fn depth_held(&self) -> f64 {
-        let window = self.window().0;
-        if window == 0 { 0.0 } else { self.held_ns / window as f64 }
+        let issuing = self.issued_until.since(self.start).0;
+        if issuing == 0 { 0.0 } else { self.held_ns / issuing as f64 }
     }
 
     /// Operations that were to be in flight, over all workers: those asked for, or as many as were found to keep a latency.
@@ -243,14 +249,18 @@ fn backlogs(step: &StepRecord) -> Vec<u64> {
 /// `backlog`: the most that waited in an interval.
 fn from_workers(stream: &Stream, workers: Vec<WorkerTotals>, backlog: u64) -> Measured {
     let mut tally = StreamTally::default();
-    let (mut slot_ns, mut held_ns) = (0.0, 0.0);
+    let (mut slot_ns, mut held_ns, mut emptied_ns) = (0.0, 0.0, 0.0);
     for worker in &workers {
         merge_tally(&mut tally, &worker.tally);
         // Where a latency was to be kept, the queue was to be as deep as was found to keep it.
         let depth = worker.depth.map_or(stream.queue_depth, |found| found.depth);
         let window_ns = worker.end.since(worker.start).0 as f64;
         slot_ns += window_ns * f64::from(depth);
-        held_ns += worker.tally.in_flight_ns.min(window_ns * f64::from(stream.queue_depth.max(depth)));
+        let issuing_ns = issued_until(worker).since(worker.start).0 as f64;
+        let emptying_ns = emptied(worker).map_or(0.0, |emptied| emptied.in_flight_ns as f64);
+        emptied_ns += ((window_ns - issuing_ns) * f64::from(depth) - emptying_ns).max(0.0);
+        let issued_ns = worker.tally.in_flight_ns - emptying_ns;
+        held_ns += issued_ns.min(issuing_ns * f64::from(stream.queue_depth.max(depth)));
     }
     // The most of each added up is no less; what is left at the end waited at once.
     let most: u64 = workers.iter().map(|worker| worker.tally.backlog_max.max(worker.waiting)).sum();
@@ -259,7 +269,32 @@ fn from_workers(stream: &Stream, workers: Vec<WorkerTotals>, backlog: u64) -> Me
     tally.backlog_max = known.max(tally.backlog_max).max(left);
     let start = workers.iter().map(|worker| worker.start).min().unwrap_or_default();
     let end = workers.iter().map(|worker| worker.end).max().unwrap_or_default();
-    Measured { tally, start, end, workers, slot_ns, held_ns, is_open: is_open(stream), partial: false }
+    let issued_until = workers.iter().map(issued_until).max().unwrap_or_default();
+    let is_open = is_open(stream);
+    Measured {
+        tally,
+        start,
+        end,
+        workers,
+        slot_ns,
+        held_ns,
+        issued_until,
+        emptied_ns,
+        is_open,
+        partial: false,
+    }
+}
+
+/// When the queue of a worker began to run empty, or its time to be over.
+fn issued_until(worker: &WorkerTotals) -> Nanos {
+    emptied(worker).map_or(worker.end, |emptied| emptied.since)
+}
+
+/// How the queue of a worker ran empty, unless that was most of its time: operations that all went out at the beginning held it
+/// for as long as they took.
+fn emptied(worker: &WorkerTotals) -> Option<Emptied> {
+    let window = worker.end.since(worker.start).0;
+    worker.emptied.filter(|emptied| emptied.since.since(worker.start).0 >= window / 2)
 }
 
 fn from_intervals(stream: &Stream, intervals: &[&Interval]) -> Measured {
@@ -276,8 +311,20 @@ fn from_intervals(stream: &Stream, intervals: &[&Interval]) -> Measured {
     let slots = stream.workers.len() as f64 * f64::from(stream.queue_depth);
     let slot_ns = covered_ns as f64 * slots;
     let held_ns = tally.in_flight_ns.min(slot_ns);
-    let workers = Vec::new();
-    Measured { tally, start, end, workers, slot_ns, held_ns, is_open: is_open(stream), partial: true }
+    let (workers, is_open) = (Vec::new(), is_open(stream));
+    let (issued_until, emptied_ns) = (end, 0.0);
+    Measured {
+        tally,
+        start,
+        end,
+        workers,
+        slot_ns,
+        held_ns,
+        issued_until,
+        emptied_ns,
+        is_open,
+        partial: true,
+    }
 }
 
 #[cfg(test)]

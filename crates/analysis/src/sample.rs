@@ -142,6 +142,7 @@ pub fn push(record: &mut Record, shapes: &[StreamShape], index: u32) {
             error: 0,
             verified: None,
             depth: None,
+            emptied: None,
             waiting: 0,
             oldest_waiting: Nanos::ZERO,
             tally: worker,

@@ -243,7 +243,7 @@ impl Undone {
 
     /// For how long they would wait, were they done as fast as those before: the oldest is next, and the last of them waits for all
     /// others.
-    fn to_come(&self) -> Waits {
+    fn yet(&self) -> Waits {
         let last_s = self.waiting * self.window_s / self.done.max(1.0);
         Waits { least_s: self.oldest_s.min(last_s), most_s: self.oldest_s.max(last_s) }
     }
@@ -284,7 +284,7 @@ impl Undone {
 
     /// Whether a threshold that is kept by what was done would be so with those that still wait.
     fn may_keep(&self, threshold: &Threshold, kind: Option<OperationKind>, point: &LoadPoint) -> bool {
-        let waits = self.to_come();
+        let waits = self.yet();
         let late = self.beyond(threshold, kind, waits);
         !self.breaks(threshold, kind, point, waits) && judged(point, threshold, late).1
     }

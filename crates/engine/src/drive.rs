@@ -587,6 +587,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         cell.in_flight_ns += u64::from(in_flight - count) * submitted.since(self.integrated_until).0
             + u64::from(in_flight) * took;
         self.integrated_until = accepted;
+        (self.last_issued, self.emptying_ns) = (accepted, 0);
         cell.depth_levels[fathom_metrics::depth_class(in_flight)] += u64::from(count);
         cell.submit_sizes[fathom_metrics::size_class(count)] += 1;
         self.staged.clear();
@@ -621,7 +622,9 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             completed
         };
         let cell = &mut self.recorder.cell;
-        cell.in_flight_ns += in_flight as u64 * until.since(self.integrated_until).0;
+        let in_flight_ns = in_flight as u64 * until.since(self.integrated_until).0;
+        cell.in_flight_ns += in_flight_ns;
+        self.emptying_ns += in_flight_ns;
         self.integrated_until = completed;
         if found > 0 {
             cell.complete_sizes[fathom_metrics::size_class(u32::try_from(found).unwrap_or(u32::MAX))] += 1;

@@ -461,6 +461,7 @@ fn totals(tally: StreamTally, verify: Option<&StreamTally>, ended: &Ended) -> Wo
         farewell: _,
         verified,
         depth,
+        emptied,
         has_measured: _,
         left: LeftWaiting { count: waiting, oldest: oldest_waiting },
     } = ended;
@@ -478,6 +479,7 @@ fn totals(tally: StreamTally, verify: Option<&StreamTally>, ended: &Ended) -> Wo
         error: first_error.map_or(0, |error| error.errno),
         verified: verified.as_ref().map(|verified| Box::new(mismatch::totals(verified, verify))),
         depth: *depth,
+        emptied: *emptied,
         waiting: *waiting,
         oldest_waiting: *oldest_waiting,
     }

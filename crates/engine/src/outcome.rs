@@ -5,7 +5,7 @@ use crate::schedule::LeftWaiting;
 use crate::verify::Verified;
 use crate::worker::FirstError;
 use fathom_io::thread::{self, Usage};
-use fathom_schema::DepthFound;
+use fathom_schema::{DepthFound, Emptied};
 use fathom_units::Nanos;
 
 /// What the calling thread had used when what counts began.
@@ -61,6 +61,8 @@ pub(crate) struct Ended {
     pub(crate) verified: Option<Verified>,
     /// What its search for a queue depth came to.
     pub(crate) depth: Option<DepthFound>,
+    /// How its queue ran empty before the end of its measure phase.
+    pub(crate) emptied: Option<Emptied>,
     /// Whether it came to measure. Else what was done before may be what counts.
     pub(crate) has_measured: bool,
     /// Arrivals that were not issued.
@@ -82,6 +84,7 @@ impl Ended {
             farewell: None,
             verified: None,
             depth: None,
+            emptied: None,
             has_measured: false,
             left: LeftWaiting::default(),
         }

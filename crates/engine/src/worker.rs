@@ -25,7 +25,7 @@ use fathom_metrics::CellShape;
 use fathom_pattern::rng::{Purpose, derive};
 use fathom_pattern::{Filler, Generator, Planned, Trace};
 use fathom_schema::{
-    ErrorPolicy, Extent, OperationKind, Pacing, Phase, Quota, Stream, VerifySchedule, WorkerPlan,
+    Emptied, ErrorPolicy, Extent, OperationKind, Pacing, Phase, Quota, Stream, VerifySchedule, WorkerPlan,
 };
 use fathom_units::Nanos;
 use rustix::io::Errno;
@@ -181,6 +181,10 @@ pub(crate) struct Worker<'a, E, C> {
     pub(crate) staged: Vec<u32>,
     /// Until when operations in flight are integrated over time.
     pub(crate) integrated_until: Nanos,
+    /// When the last operations that were handed down had been.
+    pub(crate) last_issued: Nanos,
+    /// What was in flight since then, in slot-nanoseconds.
+    pub(crate) emptying_ns: u64,
     /// Operations that are left to the next pause, between two stretches of load.
     pub(crate) until_pause: Option<u64>,
     /// When the next pause comes, whatever was done by then.
@@ -403,6 +407,8 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             holds_content: vec![false; depth as usize],
             staged: Vec::with_capacity(depth as usize),
             integrated_until: Nanos::ZERO,
+            last_issued: Nanos::ZERO,
+            emptying_ns: 0,
             until_pause: None,
             pause_at: Nanos::NEVER,
             schedule: None,
@@ -611,6 +617,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             verifier.finish()
         });
         let left = self.schedule.as_ref().map_or_else(LeftWaiting::default, |schedule| schedule.left_at(end));
+        let emptied = self.emptied(end);
         if self.stream.workload.sync.fsync_at_end && failure.is_none() {
             self.sync_at_end(verified.is_some());
         }
@@ -642,6 +649,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             farewell,
             verified,
             depth: self.search.as_ref().map(|search| search.found()),
+            emptied,
             has_measured,
             left,
         };
@@ -695,6 +703,16 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             self.recorder.cell.in_flight_ns += std::mem::take(&mut self.drained_ns);
             self.surplus = Some(Surplus { stays: left - surplus, gone: None });
         }
+    }
+
+    /// How the queue ran empty before the measured time ended at `end`; `None` where that ends with a full one.
+    fn emptied(&self, end: Nanos) -> Option<Emptied> {
+        let since = self.last_issued.max(self.times.measure_start);
+        // One operation at a time leaves no slot empty, and a rate fills none; what was read back came after the end.
+        let has_queue = !E::SYNCHRONOUS && self.schedule.is_none() && !self.has_rounds();
+        let ends_full = self.ends_by_the_clock() && end == self.times.measure_end;
+        (has_queue && !ends_full && since < end)
+            .then(|| Emptied { since: since.since(self.times.step_start), in_flight_ns: self.emptying_ns })
     }
 
     /// End of the measured time, seen at `now`.

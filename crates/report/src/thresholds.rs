@@ -78,7 +78,9 @@ fn figure(one: &Kept) -> String {
     match (one.needs, one.waiting) {
         // The largest value is what the percentile cannot be above.
         (Some(needs), _) => format!("{}, largest {figure}", too_few_for(needs)),
-        (None, Some(share)) => format!("{figure} so far; {:.3} % of all arrivals still waited", share * 100.0),
+        (None, Some(share)) => {
+            format!("{figure} so far; {:.3} % of all arrivals still waited", share * 100.0)
+        }
         (None, None) => figure,
     }
 }

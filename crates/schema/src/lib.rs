@@ -58,7 +58,7 @@ pub use question::{
     CapacityPart, DeviceClass, LatencyGoal, LoadAxis, Question, ScanOrder, ScanQuestion, Singles,
     SteadyQuestion, SteadyTest,
 };
-pub use record::{Finding, RECORD_MARK, Record, StepRecord, StreamTotals, WorkerTotals};
+pub use record::{Emptied, Finding, RECORD_MARK, Record, StepRecord, StreamTotals, WorkerTotals};
 pub use settling::{DepthFound, DepthSearch, SteadyFigure, SteadyLimit, SteadyRule};
 pub use simulated::{SimDevice, SimPlace, SimService};
 pub use step::{

@@ -168,6 +168,9 @@ pub struct WorkerTotals {
     /// What its search for a queue depth came to; absent where there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<DepthFound>,
+    /// How its queue ran empty before the end of its measure phase; absent where it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emptied: Option<Emptied>,
     /// Arrivals that had come due by the end of its measure phase and were not issued (open loop only). What they would
     /// have waited is in no latency.
     #[serde(default)]
@@ -175,6 +178,16 @@ pub struct WorkerTotals {
     /// For how long the oldest of them had waited by then, nanoseconds; 0 when none waited.
     #[serde(default, with = "wire::nanos")]
     pub oldest_waiting: Nanos,
+}
+
+/// The end of a closed loop: nothing more is issued, and what is in flight completes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Emptied {
+    /// When it had issued its last operation, since the step's start.
+    #[serde(with = "wire::nanos")]
+    pub since: Nanos,
+    /// Operations in flight integrated over the time from then on, operation-nanoseconds.
+    pub in_flight_ns: u64,
 }
 
 /// One statement about whether a result can be trusted.

@@ -15,6 +15,9 @@ use fathom_units::{Iops, Nanos};
 const LITTLE_MAX: f64 = 1.005;
 /// Below this ratio the queue was not kept full. The lowest of the same runs was 0.957.
 const LITTLE_MIN: f64 = 0.95;
+/// Share of the slots of a whole window that are idle for its queue running empty at the end from which on that is told: the rate is
+/// lower by as much.
+const EMPTIED_MIN: f64 = 0.01;
 /// Mean latencies a window that work ends must span before the ratio is the generator's: filling and draining the queue costs about
 /// one, which below 50 is 2 % and more of the window.
 const LITTLE_LATENCIES_MIN: f64 = 50.0;
@@ -114,6 +117,10 @@ fn empty_load(view: &StepView<'_>, found: &mut Found) {
     }
 }
 
+/// What to do where a queue ran empty at the end.
+const RAN_EMPTY_REMEDY: &str = "the rate is that much lower than with a full queue: measure for longer, or after a ramp, which \
+                                lets the time end with a full queue";
+
 fn little(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &str, found: &mut Found) {
     let Some(ratio) = measured.little_ratio() else { return };
     if measured.depth_is_settled() == Some(false) {
@@ -133,9 +140,8 @@ fn little(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: 
     let depth = measured.queue_depth(stream);
     // Records of before have no account of what lay outside: what was in flight when time was up counts whole in them, and was
     // so for no longer than the slowest operation took.
-    let slowest_ns = measured.tally.kinds.iter().map(|kind| kind.service.moments.max_ns).max().unwrap_or(0);
     let beyond = match measured.tally.outside_ns {
-        0.0 => slowest_ns as f64 / measured.window().0.max(1) as f64,
+        0.0 => slowest_ns(measured) as f64 / measured.window().0.max(1) as f64,
         _ => 0.0,
     };
     // At a rate the ratio is one of what was in flight, of which those at the end may be a larger part.
@@ -157,21 +163,48 @@ fn little(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: 
             "this is a fault of the generator's clock or counting; report it with the stored run",
         );
     }
-    let is_closed = matches!(stream.pacing, Pacing::Closed { think: Think::None });
+    if stream.queue_depth > 1 && matches!(stream.pacing, Pacing::Closed { think: Think::None }) {
+        fullness(stream, measured, intervals, place, found);
+    }
+}
+
+/// Whether a queue that was to be full was: until nothing more was issued, and over all.
+fn fullness(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &str, found: &mut Found) {
+    let Some(ratio) = measured.little_ratio() else { return };
+    let (held, depth) = (measured.depth_held(), measured.queue_depth(stream));
+    let slowest_ns = slowest_ns(measured);
     let least = LITTLE_MIN * kept_share(stream);
+    let window = measured.window();
+    let emptied = measured.emptied_ns / measured.slot_ns.max(1.0);
+    if emptied >= EMPTIED_MIN {
+        let emptying = measured.end.since(measured.issued_until);
+        found.weighed(
+            emptied,
+            "little.ran-empty",
+            if emptied > 1.0 - LITTLE_MIN { Severity::Warn } else { Severity::Info },
+            format!(
+                "{place}the queue ran empty at the end, and {:.1} % of its slots were idle over all for that: {} of the {} \
+                 measured were left to those still in flight",
+                emptied * 100.0,
+                emptying.approximate(),
+                window.approximate()
+            ),
+            RAN_EMPTY_REMEDY,
+        );
+    }
     // Of a step that was cut off, what was in flight then has no service time.
     let was_full = measured.tally.in_flight_ns >= least * measured.slot_ns;
-    if ratio >= least || stream.queue_depth == 1 || !is_closed || was_full {
+    if ratio + emptied >= least || was_full {
         return;
     }
-    let window = measured.window();
     let time = match stream.limits.time {
         TimeLimit::Nanoseconds(time) => Nanos(time),
         TimeLimit::Unbounded => Nanos::NEVER,
     };
     // Without a time it is not known when the last operation went out, but none took longer than the slowest.
     let emptied_within = if time < window { window.since(time) } else { Nanos(slowest_ns).min(window) };
-    if was_full_before(measured, intervals, emptied_within, least) {
+    let is_known = emptied > 0.0;
+    if !is_known && was_full_before(measured, intervals, emptied_within, least) {
         let when = if time < window {
             format!("{} of the {} measured were", emptied_within.approximate(), window.approximate())
         } else {
@@ -186,8 +219,7 @@ fn little(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: 
                  time is {ratio:.3} of the queue depth {depth}, below {least:.2}; {when} left to those still in flight",
                 (1.0 - ratio) * 100.0
             ),
-            "the rate is that much lower than with a full queue: measure for longer, or after a ramp, which lets the time end \
-             with a full queue",
+            RAN_EMPTY_REMEDY,
         );
         return;
     }
@@ -218,6 +250,11 @@ fn little(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: 
             remedy,
         );
     }
+}
+
+/// How long the slowest operation took, nanoseconds.
+fn slowest_ns(measured: &Measured) -> u64 {
+    measured.tally.kinds.iter().map(|kind| kind.service.moments.max_ns).max().unwrap_or(0)
 }
 
 /// Share of the queue depth that a stream keeps in flight: all of it, or as many as have to be left before it is filled again.

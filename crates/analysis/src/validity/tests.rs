@@ -124,6 +124,33 @@ fn a_queue_that_runs_empty_at_the_end_is_told() {
     }
 }
 
+/// As workers say it themselves: half of the slots are busy on average in the last seconds.
+#[test]
+fn what_runs_empty_is_told_from_a_hundredth_on_and_is_no_depth_that_was_not_held() {
+    let of = |emptying_ms: u64, fullness: f64| {
+        let mut record = record(&[StreamShape { fullness, ..base() }]);
+        let step = &mut record.steps[0];
+        let worker = &mut step.finished.as_mut().unwrap().streams[0].workers[0];
+        let in_flight_ns = emptying_ms * 1_000_000 * 4 / 2;
+        worker.emptied = Some(fathom_schema::Emptied { since: worker.end, in_flight_ns });
+        worker.end = worker.end.after(Nanos::millis(emptying_ms));
+        worker.tally.in_flight_ns += in_flight_ns as f64;
+        worker.tally.kinds[0].service.moments.sum_ns += in_flight_ns as f64;
+        let held = crate::measured::measured(step)[0].depth_held() / 4.0;
+        assert!((held - fullness).abs() < 1e-9, "{emptying_ms} {fullness}: {held}");
+        let found = findings(&record);
+        let of_little = found.into_iter().filter(|one| one.id.starts_with("little."));
+        of_little.map(|one| (one.id, one.severity)).collect::<Vec<_>>()
+    };
+    let told = |severity| vec![("little.ran-empty".to_owned(), severity)];
+    // 0.5 × 0.2 ÷ 10.2 is 0.0098, 0.5 × 0.21 ÷ 10.21 is 0.0103, 0.5 × 1.2 ÷ 11.2 is 0.054.
+    assert_eq!(of(200, 1.0), []);
+    assert_eq!(of(210, 1.0), told(Severity::Info));
+    assert_eq!(of(1200, 1.0), told(Severity::Warn));
+    let not_full = ("little.queue-not-full".to_owned(), Severity::Warn);
+    assert_eq!(of(210, 0.9), [vec![not_full], told(Severity::Info)].concat());
+}
+
 fn findings_of_little(found: &[Finding]) -> Vec<(String, String)> {
     let of_little = found.iter().filter(|one| one.id.starts_with("little."));
     of_little.map(|one| (one.id.clone(), one.evidence.clone())).collect()

@@ -265,6 +265,31 @@ fn the_queue_depth_is_held() {
     }
 }
 
+/// However slow the device: what a queue of 32 takes to run empty, 4 times 100 ms here (the sum of 1 ÷ n up to 32), is no time in which
+/// it was to be held, and is told, since the rate is one of all the time.
+#[test]
+fn the_queue_depth_of_a_slow_device_is_held() {
+    let of = |ramp: &str| {
+        report_of(&format!(
+            "[target.d]\nkind = \"sim\"\nsize = \"1GiB\"\nservice_time = \"exponential 100ms\"\nparallelism = 64\n\
+             [workload.w]\naccess = \"random\"\n[stream.s]\nqueue_depth = 16\nworkers = 2\n[stage.m]\n{ramp}time = \"5s\"\n"
+        ))
+    };
+    let told = |report: &Value| {
+        let mut found = report["validity"].as_array().expect("findings").iter();
+        found.find(|one| one["id"] == "little.ran-empty").map(|one| one["severity"].clone())
+    };
+    let report = of("");
+    near(number(&report, "/steps/0/streams/0/queue_depth_held"), 32.0, 0.003);
+    let ratio = number(&report, "/steps/0/streams/0/little_ratio");
+    assert!((0.9..0.98).contains(&ratio), "{ratio}");
+    assert!(told(&report).is_some(), "{}", report["validity"]);
+    let report = of("ramp = \"1s\"\n");
+    near(number(&report, "/steps/0/streams/0/queue_depth_held"), 32.0, 0.003);
+    near(number(&report, "/steps/0/streams/0/little_ratio"), 1.0, 0.003);
+    assert_eq!(told(&report), None);
+}
+
 #[test]
 fn the_ramp_never_counts() {
     let report = report_of(&format!(

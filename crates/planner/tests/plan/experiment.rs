@@ -40,6 +40,7 @@ fn finished(index: u32, operations: u64) -> StepFinished {
         error: 0,
         verified: None,
         depth: None,
+        emptied: None,
         waiting: 0,
         oldest_waiting: Nanos::ZERO,
     };

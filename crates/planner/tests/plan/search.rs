@@ -61,6 +61,7 @@ pub(crate) fn finished(step: &Step, rate: f64, latencies_ns: &[u64]) -> StepFini
         error: 0,
         verified: None,
         depth: None,
+        emptied: None,
         waiting: 0,
         oldest_waiting: Nanos::ZERO,
     };

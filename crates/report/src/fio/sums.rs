@@ -93,6 +93,7 @@ impl Sums {
             error,
             verified,
             depth,
+            emptied: _,
             waiting: _,
             oldest_waiting: _,
         } = worker;
