@@ -595,7 +595,10 @@ impl Observer for Relay<'_, '_> {
                     (Severity::Warn, message)
                 }
                 None => {
-                    let message = format!("the load is changed: {change}");
+                    let replaced = self.accepted.iter().rfind(|before| before.stream == change.stream);
+                    let replaced = replaced
+                        .map(|before| format!(", in place of {}, which had no time yet", before.load));
+                    let message = format!("the load is changed: {change}{}", replaced.unwrap_or_default());
                     self.accepted.push(change);
                     (Severity::Info, message)
                 }

@@ -82,6 +82,26 @@ fn refusals_are_told_at_once() {
     );
 }
 
+/// Who asks twice before it is looked at gets one step, and the record says why there is no other.
+#[test]
+fn a_change_that_another_replaces_at_once_is_told_as_such() {
+    let changes = Changes::default();
+    for rate in [500.0, 1000.0] {
+        changes.ask(RateChange { stream: "s".to_owned(), load: NewLoad::Rate(Iops(rate)) });
+    }
+    let mut told = Late::default();
+    let job = "[target.t]\nkind = \"null\"\n[stream.s]\nrate = \"100/s\"\n[stage.a]\ntime = \"300ms\"\n";
+    ran(job, changes, &mut told);
+    let of_changes: Vec<&String> = told.notes.iter().filter(|note| note.contains("is changed")).collect();
+    let [first, second] = of_changes[..] else { panic!("{:?}", told.notes) };
+    assert_eq!(first, "the load is changed: stream.s.rate = 500/s");
+    assert_eq!(
+        second,
+        "the load is changed: stream.s.rate = 1000/s, in place of 500/s, which had no time yet"
+    );
+    assert_eq!(told.wall_ms.len(), 3, "two steps and the end: {:?}", told.wall_ms);
+}
+
 fn ran(job: &str, changes: Changes, sink: &mut dyn Sink) {
     let (job, found) = fathom_frontend::native::read("job", job);
     assert!(found.is_empty(), "{found:?}");

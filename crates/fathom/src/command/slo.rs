@@ -7,7 +7,7 @@ use crate::{load, terminal};
 use clap::Args;
 use fathom_planner::search::{ObjectiveSearch, Search};
 use fathom_schema::{LatencyGoal, Question};
-use fathom_units::Iops;
+use fathom_units::{Iops, RATES};
 
 #[derive(Debug, Args)]
 pub(crate) struct SloArgs {
@@ -50,6 +50,12 @@ pub(crate) fn run(args: &SloArgs) -> Exit {
     let rate = iops.map(|Iops(rate)| rate);
     if rate.is_some_and(|rate| rate <= 0.0) {
         terminal::message("error: --iops: a rate of 0 never comes; write for example 100k");
+        return Exit::Usage;
+    }
+    if let Some(rate) = rate.filter(|rate| !RATES.contains(rate)) {
+        let (least, most) = (RATES.start(), RATES.end());
+        let bounds = format!("a stream can have {least} to {most} operations per second");
+        terminal::message(&format!("error: --iops: {rate:e}/s is out of bounds: {bounds}"));
         return Exit::Usage;
     }
     let question = Question::Objective { rate, goals: latency.clone() };

@@ -218,6 +218,8 @@ fn what_a_search_chooses_is_not_for_the_job_to_say() {
         ("slo --target sim:", "--latency"),
         ("slo --target sim: --latency p99<1ms --rate 5k/s", "--iops"),
         ("slo --target sim: --latency p101<1ms", "p101"),
+        ("slo --target sim: --latency p99<1ms --iops 0", "a rate of 0 never comes"),
+        ("slo --target sim: --latency p99<1ms --iops 1e30", "--iops: 1e30/s is out of bounds"),
     ] {
         bench.check_refused(line, 2, &[says]);
     }
