@@ -191,13 +191,15 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             return;
         }
         let since_start = |at: Nanos| at.since(self.times.step_start);
-        let Operation { kind, slot: number, .. } = slot.operation;
+        let Operation { kind, slot: number, target: extent, .. } = slot.operation;
         let has_priority = matches!(kind, OperationKind::Read | OperationKind::Write);
         self.recorder.cell.push_row(OperationRow {
             kind,
             priority: if has_priority { self.engine.priority_of(number) } else { 0 },
             bytes: u32::try_from(moved).unwrap_or(u32::MAX),
+            target: self.targets_of[extent as usize],
             offset: slot.operation.offset,
+            intended: since_start(slot.intended),
             submitted: since_start(slot.submitted),
             accepted: since_start(slot.accepted),
             completed: since_start(completed),

@@ -49,7 +49,7 @@ pub(crate) fn describe(step: &Step, plan: &WorkerPlan, verified: Option<&Verifie
 }
 
 fn line(target: &str, found: &Found) -> String {
-    let Found { extent: _, offset, length, mismatch } = found;
+    let Found { extent: _, offset, length, mismatch, dumps } = found;
     let Mismatch { kind, at, length: part, expected, found } = mismatch;
     let (name, expected_hex, found_hex) = (field(expected), shown(expected), shown(found));
     let (expected, found) = (decimal(expected), decimal(found));
@@ -68,7 +68,9 @@ fn line(target: &str, found: &Found) -> String {
     };
     let place = offset + u64::from(*at);
     let of = if part == length { String::new() } else { format!(" (read of {length} B at {offset})") };
-    format!("verification of {target} at offset {place}, length {part}{of}: the block {what}")
+    let dumped =
+        if dumps.is_empty() { String::new() } else { format!("; dumped as {}", dumps.join(" and ")) };
+    format!("verification of {target} at offset {place}, length {part}{of}: the block {what}{dumped}")
 }
 
 /// What of a damaged header, and which byte of a pattern, is wrong.

@@ -31,7 +31,7 @@ const DUMPS_OF_NAME: u32 = 1000;
 pub(crate) const RAMP_NUMBERS: u64 = 1 << 62 | 1 << 15;
 
 /// A mismatch with its place.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Found {
     /// Index into the worker's extents.
     pub(crate) extent: u32,
@@ -40,6 +40,8 @@ pub(crate) struct Found {
     /// Its length.
     pub(crate) length: u32,
     pub(crate) mismatch: Mismatch,
+    /// Files that the block was dumped to.
+    pub(crate) dumps: Vec<String>,
 }
 
 /// What verification came to.
@@ -410,14 +412,15 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         verifier.verified.mismatches[mismatch.kind.index()] += 1;
         let Operation { slot, target: extent, offset, length, .. } = *operation;
         if verifier.verified.kept.len() < KEPT_MAX {
-            verifier.verified.kept.push(Found { extent, offset, length, mismatch: *mismatch });
+            let mut dumps = Vec::new();
             if verifier.rule.dumps
-                && let Err(error) = self
-                    .buffers
-                    .fill(slot, length as usize, |block| verifier.dump(extent, block, expected, mismatch))
+                && let Err(error) = self.buffers.fill(slot, length as usize, |block| {
+                    verifier.dump(extent, block, expected, mismatch, &mut dumps)
+                })
             {
                 verifier.verified.dump_failure.get_or_insert(error.to_string());
             }
+            verifier.verified.kept.push(Found { extent, offset, length, mismatch: *mismatch, dumps });
         }
         // Where a file ends there is no content that could be wrong: an error of the read, as with fio, also for its jobs
         // that go on after what does not match.
@@ -437,8 +440,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
 }
 
 /// Writes a block to a new file of the current directory. Whatever has the name already, a target or somebody's data as
-/// well as an earlier dump, is left as it is; the next free number is added to the name.
-fn put(name: &str, block: &[u8]) -> std::io::Result<()> {
+/// well as an earlier dump, is left as it is; the next free number is added to the name. Returns the name.
+fn put(name: &str, block: &[u8]) -> std::io::Result<String> {
     let mut numbered = name.to_owned();
     let mut number = 0;
     loop {
@@ -447,32 +450,33 @@ fn put(name: &str, block: &[u8]) -> std::io::Result<()> {
                 number += 1;
                 numbered = format!("{name}.{number}");
             }
-            created => return created?.write_all(block),
+            created => return created?.write_all(block).map(|()| numbered),
         }
     }
 }
 
 impl Verifier {
     /// Writes what was read of the part that is wrong, and what should have been where that is known, into the current
-    /// directory, as fio names them.
+    /// directory, as fio names them; `dumps` gets the names.
     fn dump(
         &self,
         extent: u32,
         block: &mut [u8],
         expected: &Expected,
         wrong: &Mismatch,
+        dumps: &mut Vec<String>,
     ) -> std::io::Result<()> {
         let name = self.names[extent as usize].file_name().unwrap_or_default().to_string_lossy().into_owned();
         let has_header = self.rule.protection != Protection::Pattern;
         let ending = if has_header && wrong.kind.is_of_header() { "hdr_fail" } else { "received" };
         let (at, offset) = (wrong.at as usize, expected.offset + u64::from(wrong.at));
         let part = at..at + wrong.length as usize;
-        put(&format!("{name}.{offset}.{ending}"), &block[part.clone()])?;
+        dumps.push(put(&format!("{name}.{offset}.{ending}"), &block[part.clone()])?);
         if let Some(seed) = expected.seed {
             let number = expected.number.unwrap_or(0);
             let write = Write { offset: expected.offset, number, seed };
             self.stamper.stamp(block, &write);
-            put(&format!("{name}.{offset}.expected"), &block[part])?;
+            dumps.push(put(&format!("{name}.{offset}.expected"), &block[part])?);
         }
         Ok(())
     }

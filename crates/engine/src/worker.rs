@@ -193,6 +193,8 @@ pub(crate) struct Worker<'a, E, C> {
     pub(crate) schedule: Option<Box<Schedule>>,
     /// By extent, the position of its target among those that are told apart; empty where none is.
     pub(crate) positions: Vec<u8>,
+    /// By extent, its target's number in the step.
+    pub(crate) targets_of: Box<[u32]>,
     /// Number of targets the engine was opened with.
     pub(crate) targets: usize,
     /// What its thread uses in what counts.
@@ -413,6 +415,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             pause_at: Nanos::NEVER,
             schedule: None,
             positions,
+            targets_of: plan.extents.iter().map(|extent| extent.target).collect(),
             targets: plan.extents.len(),
             account: Account::default(),
             verifier,

@@ -348,6 +348,9 @@ pub(crate) struct RunArgs {
     /// Write the report as JSON to this file; `-` for standard output, instead of the text
     #[arg(long, value_name = "FILE", help_heading = "Options")]
     pub(crate) json: Option<PathBuf>,
+    /// Write every operation that counts to this file, as a row of CSV
+    #[arg(long, value_name = "FILE", help_heading = "Options")]
+    pub(crate) operations: Option<PathBuf>,
     /// Keep the run in this folder instead of the usual one
     #[arg(long, value_name = "FOLDER", help_heading = "Options")]
     pub(crate) store: Option<PathBuf>,

@@ -13,6 +13,7 @@ mod keep;
 mod live;
 mod load;
 mod numbers;
+mod operations;
 mod output;
 mod place;
 mod preset;

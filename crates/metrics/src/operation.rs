@@ -13,8 +13,12 @@ pub struct OperationRow {
     pub priority: u16,
     /// Bytes it moved.
     pub bytes: u32,
+    /// Number of its target in the step.
+    pub target: u32,
     /// First byte in its file or device.
     pub offset: u64,
+    /// When it was to begin; without a rate the same as `submitted`.
+    pub intended: Nanos,
     /// When it was handed to the engine.
     pub submitted: Nanos,
     /// When the kernel had taken it; with a synchronous engine the same as `submitted`.

@@ -19,6 +19,7 @@ mod live;
 mod markdown;
 pub mod objective;
 mod on_targets;
+mod operations;
 mod plot;
 mod resolved;
 mod rows;
@@ -52,6 +53,7 @@ pub use live::{
     TargetView, TargetsView, interval_view, live, on_targets,
 };
 pub use markdown::{compare_markdown, markdown};
+pub use operations::OperationsCsv;
 pub use plot::{Plot, PlotAxis, PlotBand, PlotLine, PlotMark, Shape, Unit};
 pub use rows::Csv;
 pub use scan::{places_csv as scan_places, sentence as scan_sentence};

@@ -105,7 +105,7 @@ impl<W: Write> Csv<W> {
 }
 
 /// The writer's own error, whose kind tells what became of it: a reader that has gone away is none of ours.
-fn plain(error: csv::Error) -> io::Error {
+pub(crate) fn plain(error: csv::Error) -> io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,
         other => io::Error::other(format!("{other:?}")),

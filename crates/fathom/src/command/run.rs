@@ -5,11 +5,12 @@ use crate::command::fio::{self, OperationLog};
 use crate::command::store_folder;
 use crate::exit::Exit;
 use crate::keep::Keeping;
+use crate::operations::Operations;
 use crate::output::Spared;
 use crate::session::{self, Done, Manner};
 use crate::{answer, control, diagnose, load, output, preset, terminal};
 use fathom_frontend::fio::Extras;
-use fathom_run::{Changes, Stop};
+use fathom_run::{Changes, Sink, Stop};
 use fathom_store::Detail;
 use std::path::Path;
 
@@ -27,7 +28,7 @@ fn try_run(args: &RunArgs) -> Result<Exit, Exit> {
     let planned = session::plan(loaded, &args.consent, &store)?;
     let extras = planned.loaded.extras.clone();
     let document = args.json.iter().filter(|file| file.as_path() != Path::new("-")).cloned();
-    let outputs: Vec<_> = document.chain(fio::log_names(&extras)).collect();
+    let outputs: Vec<_> = document.chain(args.operations.clone()).chain(fio::log_names(&extras)).collect();
     let spared = Spared::of(&planned.facts, &planned.loaded.files, &store);
     for path in &outputs {
         output::check(path, &spared).map_err(|fault| fault.refuse())?;
@@ -42,17 +43,24 @@ fn try_run(args: &RunArgs) -> Result<Exit, Exit> {
         })?;
     }
     let mut operations = OperationLog::of(&extras);
+    let mut each = args.operations.as_deref().map(Operations::new).transpose().map_err(|reason| {
+        terminal::message(&format!("error: {}", diagnose::printable(&reason)));
+        Exit::Target
+    })?;
+    let mut watchers: Vec<&mut dyn Sink> = vec![&mut operations];
+    watchers.extend(each.as_mut().map(|each| each as &mut dyn Sink));
     let manner = Manner {
         store: &store,
         keeping: Keeping::Needed,
         live: !args.quiet,
         changes,
-        watchers: vec![&mut operations],
+        watchers,
         stop: Stop::default(),
     };
     let mut done = session::run(planned, notes, manner)?;
     let mut exit = done.exit;
-    let (failed, verdict) = show(&mut done, args, &extras, &operations, &spared);
+    let (mut failed, verdict) = show(&mut done, args, &extras, &operations, &spared);
+    failed.extend(each.and_then(|each| each.finish(&spared.again()).err()));
     for reason in failed {
         terminal::message(&format!("error: {}", diagnose::printable(&reason)));
         exit = if exit == Exit::Ok { Exit::Target } else { exit };

@@ -17,6 +17,7 @@ mod iometer;
 mod iometer_workers;
 mod job_commands;
 mod names;
+mod operations;
 mod outputs;
 mod ownership;
 mod pages;

@@ -457,7 +457,10 @@ fn damaged_headers_are_told_and_kept_as_by_the_peer() {
             // fathom cannot know what the peer had written.
             let kept: Vec<(String, u64)> =
                 kept.filter(|(name, _)| name.starts_with("file.") && !name.ends_with(".expected")).collect();
-            (code, (begins, place, kept))
+            let is_told = |line: &&str| line.contains(" data dumped as ") && !line.contains("expected");
+            let dumped: Vec<String> = said.lines().filter(is_told).map(str::to_owned).collect();
+            assert_eq!(dumped.len(), 1, "{said}");
+            (code, (begins, place, kept, dumped))
         };
         let (ours, theirs) = (told(OURS), told(PEER));
         assert_eq!(ours.1, theirs.1, "damaged at {at} with {verify}");

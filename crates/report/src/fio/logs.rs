@@ -214,7 +214,17 @@ fn each_operation(
     }
     let of_thread = thread_priority(plan);
     for operation in operations {
-        let OperationRow { kind, priority, bytes, offset, submitted, accepted, completed } = *operation;
+        let OperationRow {
+            kind,
+            priority,
+            bytes,
+            target: _,
+            offset,
+            intended: _,
+            submitted,
+            accepted,
+            completed,
+        } = *operation;
         let priority = if priority == 0 { of_thread } else { priority };
         let since_accepted_ns = completed.since(accepted).0;
         let (at, value) = match log {

@@ -144,6 +144,18 @@ fn of_io_error(message: &str) -> String {
 /// A mismatch as fio tells it, from the record's words (`engine::mismatch`): what is wrong first, then where. What fio has
 /// no words for stays in fathom's. `protection` names the sum.
 fn of_mismatch(message: &str, protection: &str) -> String {
+    let (message, dumps) = message.split_once("; dumped as ").unwrap_or((message, ""));
+    let mut told = of_wrong(message, protection);
+    for name in dumps.split(" and ").filter(|name| !name.is_empty()) {
+        let has = |what: &&str| name.rsplit('.').take(2).any(|part| part == *what);
+        let what = ["received", "expected", "hdr_fail"].into_iter().find(has).unwrap_or("received");
+        told.push_str(&format!("\n       {what} data dumped as {name}"));
+    }
+    told
+}
+
+/// The same, of what is wrong and where alone.
+fn of_wrong(message: &str, protection: &str) -> String {
     let parts = message.strip_prefix("verification of ").and_then(|rest| rest.split_once(": the block "));
     let Some((place, what)) = parts else { return format!("verify: {message}") };
     let Some((file, place)) = place.rsplit_once(" at offset ") else { return format!("verify: {message}") };
@@ -244,6 +256,12 @@ mod tests {
                 "was trimmed and is not zeroes; byte expected 0x0, found 0x1",
                 "verify: was trimmed and is not zeroes; byte expected 0x0, found 0x1 ",
                 "",
+            ),
+            (
+                "has damaged data; digest expected 01, found 02; dumped as g.4096.received.1 and g.4096.expected",
+                "crc32c: verify failed ",
+                "\n       Expected CRC: 01\n       Received CRC: 02\n       received data dumped as g.4096.received.1\n       \
+                 expected data dumped as g.4096.expected",
             ),
         ] {
             let told = of_mismatch(&format!("{at}: the block {what}"), "crc32c");
