@@ -78,6 +78,9 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 self.control(now);
             }
             let mut staged = 0;
+            if PAUSES {
+                self.open_schedule(!pausing && until_pause > 0);
+            }
             let may_issue = !(PAUSES && pausing) && self.takes_turn();
             let mut due = Nanos::NEVER;
             while self.state != State::Drain {
@@ -98,6 +101,9 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 } else if self.held.is_some() {
                     break;
                 }
+            }
+            if PAUSES && until_pause == 0 {
+                self.open_schedule(false);
             }
             self.note_waiting();
             if staged > 0 {
@@ -151,6 +157,13 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     fn begin_schedule(&mut self, mut schedule: Box<Schedule>) {
         schedule.begin(self.times.start);
         self.schedule = Some(schedule);
+    }
+
+    /// Whether slots that are free are there for arrivals.
+    fn open_schedule(&mut self, is_open: bool) {
+        if let Some(schedule) = &mut self.schedule {
+            if is_open { schedule.open() } else { schedule.close(&mut self.recorder.cell) }
+        }
     }
 
     /// When the next arrival to be issued was, or will be, due; all that came due by `now` are counted.

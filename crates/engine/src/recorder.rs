@@ -20,7 +20,7 @@ pub(crate) const MANY_WORKERS: usize = 1000;
 /// Issued operations on their way to the collector, 160 KiB of them: some milliseconds of the fastest device.
 const ISSUED_ON_THE_WAY: usize = 4096;
 
-/// Single operations for which the cells of a step's workers have room together, 10 MiB of them: a second of 200,000 per
+/// Single operations for which the cells of a step's workers have room together, 14 MiB of them: a second of 200,000 per
 /// second, so that a collector that is busy for as long keeps nobody waiting.
 const ROWS_OF_STEP: usize = 1 << 18;
 /// Single operations that a cell holds at least, however many workers there are.
@@ -286,7 +286,7 @@ mod tests {
         }
         for workers in [1, 64, 1000, 65_536] {
             let bytes = rows_per_cell(workers) * workers * CELLS * size_of::<OperationRow>();
-            assert!(bytes <= (10 << 20) + workers * 64 * CELLS * 40, "{workers} workers take {bytes} B");
+            assert!(bytes <= (14 << 20) + workers * 64 * CELLS * 56, "{workers} workers take {bytes} B");
         }
     }
 }

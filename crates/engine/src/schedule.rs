@@ -25,6 +25,8 @@ pub(crate) struct Schedule {
     waiting_max: u64,
     /// Until when no slot was free: what came due before is late.
     full_until: Nanos,
+    /// No slot is for arrivals, however many are free.
+    is_closed: bool,
     /// Where operations count by their bytes: how.
     by_bytes: Option<ByBytes>,
     /// How much later they come, since those before were not of mean size; 0 where each counts as one.
@@ -75,6 +77,7 @@ impl Schedule {
                 Backlog::DropBeyond(arrivals) => arrivals,
             },
             full_until: Nanos::ZERO,
+            is_closed: false,
             by_bytes: None,
             shift_ns: 0,
             is_behind: false,
@@ -121,10 +124,23 @@ impl Schedule {
         self.full_until = until;
     }
 
+    /// Takes no arrival up until it is opened again, however many slots are free: those that wait in a pause, and as long as what is
+    /// in flight completes before it, wait as if there were none.
+    pub(crate) fn close(&mut self, cell: &mut Cell) {
+        self.is_closed = true;
+        self.drop_beyond(0, cell);
+    }
+
+    /// Slots that are free are there for arrivals again.
+    pub(crate) fn open(&mut self) {
+        self.is_closed = false;
+    }
+
     /// Counts what came due before `until`; `free` slots are there for some of it. Where more wait for a slot than may, the
     /// one that has waited longest is given up.
     #[inline]
     pub(crate) fn come_due(&mut self, until: Nanos, free: u64, cell: &mut Cell) {
+        let free = if self.is_closed { 0 } else { free };
         while self.coming < until {
             let was_full = self.coming < self.full_until;
             cell.arrivals += 1;

@@ -11,10 +11,17 @@ use fathom_units::Nanos;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, RwLock};
 
+/// How long a worker waits at least, and at most, before it looks at the stop flag: those that go on without a change of the load
+/// have no load until the last has looked, and a signal is to end a run within a second.
+const LOOKS_EVERY: (Nanos, Nanos) = (Nanos::millis(10), Nanos::millis(200));
+/// The same for each worker of a step: looking takes some microseconds, so that all of them take a few hundredths of a CPU.
+const LOOK_OF_EACH: Nanos = Nanos::micros(100);
+
 /// What all workers of a step share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     streams: Vec<SharedStream>,
+    look_every: Nanos,
     /// Those that end with others.
     followers: Vec<usize>,
     /// Raised when a worker ended for an error.
@@ -82,8 +89,11 @@ impl Shared {
         };
         let follows =
             |(index, stream): (usize, &Stream)| (!stream.control.ends_with.is_empty()).then_some(index);
+        let all: usize = streams.iter().map(&workers).sum();
+        let (least, most) = LOOKS_EVERY;
         Self {
             streams: streams.iter().map(shared).collect(),
+            look_every: Nanos(LOOK_OF_EACH.0.saturating_mul(all as u64)).clamp(least, most),
             followers: streams.iter().enumerate().filter_map(follows).collect(),
             has_failed: AtomicBool::new(false),
             ends_run: AtomicBool::new(false),
@@ -101,6 +111,11 @@ impl Shared {
             turn: Mutex::new(()),
             changed: Condvar::new(),
         }
+    }
+
+    /// How long a worker waits at most before it looks at its stop flag.
+    pub(crate) fn look_every(&self) -> Nanos {
+        self.look_every
     }
 
     /// The locks of the targets.

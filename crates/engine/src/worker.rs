@@ -37,9 +37,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Operations planned at once by loops that issue one at a time.
 pub(crate) const PLAN_AHEAD: usize = 64;
 
-/// How long a worker waits at most before it looks at the stop flag: a signal is to end a run within a second.
-const LOOK_EVERY: Nanos = Nanos::millis(200);
-
 /// Standard deviations of what is in flight, as random arrivals have it, that may be left at the end by chance.
 const CHANCE_DEVIATIONS: f64 = 3.0;
 /// One in so many operations left beyond that of the start shows in the rate, by chance or not: it is exact to a fifth of a per cent.
@@ -498,7 +495,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
 
     /// `deadline`, or sooner where the stop flag would otherwise go unseen for long. Virtual time passes at once.
     pub(crate) fn for_a_while(&self, now: Nanos, deadline: Nanos) -> Nanos {
-        if self.clock.is_virtual() { deadline } else { deadline.min(now.after(LOOK_EVERY)) }
+        if self.clock.is_virtual() { deadline } else { deadline.min(now.after(self.shared.look_every())) }
     }
 
     /// True when `control` has to be called. One relaxed load and one comparison, made for every turn.

@@ -73,3 +73,28 @@ fn what_outlasts_the_window_was_in_flight_until_it_ended() {
         }
     }
 }
+
+/// However many slots are free: while a stream thinks, and until what is in flight has completed before it does, none is there for
+/// those that wait, of which no more than the backlog may.
+#[test]
+fn no_more_wait_than_may_while_a_stream_thinks() {
+    let sim = device(SimService::Exponential { mean_ns: MS }, 16);
+    for by_issue in [false, true] {
+        for (depth, rate, most) in [(64, 48_000.0, 1), (64, 48_000.0, 4), (4, 2000.0, 10), (1, 900.0, 3)] {
+            for operations in [1, 10, 1000] {
+                let backlog = Backlog::DropBeyond(most);
+                let pacing = Pacing::Open { rate, arrival: Arrival::Poisson, course: Vec::new(), backlog };
+                let mut stream = of(depth, pacing, 0);
+                stream.pauses.think =
+                    Think::Every { operations, pause_ns: 2 * MS, by_issue, after_ns: u64::MAX, spin_ns: 0 };
+                let outcome = run(step(TargetKind::Sim(sim.clone()), stream));
+                let worker = &outcome.executed.streams[0].workers[0];
+                let tally = &worker.tally;
+                let case = format!("{by_issue} {depth} {rate} {most} {operations}: {tally:?}");
+                assert!((1..=most).contains(&tally.backlog_max) && worker.waiting <= most, "{case}");
+                let told = outcome.reads().operations + tally.arrivals_dropped + worker.waiting;
+                assert_eq!(tally.arrivals, told, "{case}");
+            }
+        }
+    }
+}

@@ -13,30 +13,48 @@ use fathom_units::{BytesPerSec, Iops};
 pub(crate) fn sentence(all: &[Kept]) -> String {
     let of = |verdict: Verdict| all.iter().filter(|one| one.verdict == verdict).count();
     let (broken, few, undecided) = (of(Verdict::Breached), of(Verdict::TooFew), of(Verdict::Undecided));
-    let mut said = broken_or_kept(all.len(), broken, few + undecided);
+    let is_one = all.windows(2).all(|pair| pair[0].threshold == pair[1].threshold);
+    let of_all = if is_one { broken_or_kept_in_steps } else { broken_or_kept };
+    let mut said = of_all(all.len(), broken, few + undecided);
     let these = |count: usize| match (all.len(), count) {
-        (1, _) => "the threshold is".to_owned(),
-        (all, 1) => format!("1 of {all} thresholds is"),
-        (all, count) => format!("{count} of {all} thresholds are"),
+        (1, _) => "the threshold is kept".to_owned(),
+        (all, count) if is_one && count == all => format!("the threshold is kept in any of {all} steps"),
+        (all, count) if is_one => format!("the threshold is kept in {count} of {all} steps"),
+        (all, 1) => format!("1 of {all} thresholds is kept"),
+        (all, count) => format!("{count} of {all} thresholds are kept"),
     };
     let mut reasons = Vec::new();
     if few > 0 {
         let needs = all.iter().filter(|one| one.verdict == Verdict::TooFew).filter_map(|one| one.needs).max();
         let needs = needs.map(|needs| needs.to_string()).unwrap_or_default();
         reasons.push(format!(
-            "Cannot tell whether {} kept: too few operations came for the percentile, which takes {needs} in a step.",
+            "Cannot tell whether {}: too few operations came for the percentile, which takes {needs} in a step.",
             these(few)
         ));
     }
     if undecided > 0 {
         reasons.push(format!(
-            "Cannot tell whether {} kept: what was done keeps it, but not with the arrivals that still waited when the time was \
+            "Cannot tell whether {}: what was done keeps it, but not with the arrivals that still waited when the time was \
              up, done as fast as those before.",
             these(undecided)
         ));
     }
     said.push_str(&reasons.join(" "));
     said
+}
+
+/// What is said of one threshold in several steps.
+fn broken_or_kept_in_steps(steps: usize, broken: usize, untold: usize) -> String {
+    match (steps, broken) {
+        (0 | 1, _) => broken_or_kept(steps, broken, untold),
+        (_, 0) if untold > 0 => String::new(),
+        (steps, 0) => format!("The threshold is kept in all {steps} steps."),
+        (steps, broken) => {
+            let in_all = if broken == steps { "all " } else { &format!("{broken} of ") };
+            let rest = if untold > 0 { " " } else { "" };
+            format!("The threshold is breached in {in_all}{steps} steps.{rest}")
+        }
+    }
 }
 
 /// What is said of those that can be told.

@@ -218,15 +218,16 @@ fn mean(group: &[[f64; 3]], draw: &Redraw) -> [f64; 3] {
 }
 
 /// Load and throughput where rows of load, throughput and latency first cross the limit, on a straight line of the latency
-/// between them. Throughput there is by Little's law the load over the latency, times how far measured latencies depart from that
-/// law: they may be percentiles, or include what is no part of the load.
+/// between them. Throughput there is by Little's law the load over its mean latency N/X, which is on a straight line as well:
+/// that is exact where more load changes nothing of it, and where it waits for units that are all busy. The latency itself may be a
+/// percentile.
 fn crossing(rows: &[[f64; 3]], seconds: f64) -> Option<[f64; 2]> {
     let pair = rows.windows(2).find(|pair| pair[0][2] <= seconds && pair[1][2] > seconds)?;
     let share = (seconds - pair[0][2]) / (pair[1][2] - pair[0][2]);
     let on_line = |low: f64, high: f64| low + share * (high - low);
     let n = on_line(pair[0][0], pair[1][0]);
-    let departure = |row: &[f64; 3]| row[2] * row[1] / row[0];
-    Some([n, n / seconds * on_line(departure(&pair[0]), departure(&pair[1]))])
+    let mean = |row: &[f64; 3]| row[0] / row[1];
+    Some([n, n / on_line(mean(&pair[0]), mean(&pair[1]))])
 }
 
 fn limit_of(at: Option<[f64; 2]>, seconds: f64, [n, x]: [Option<(f64, f64)>; 2]) -> LatencyLimit {

@@ -190,13 +190,14 @@ impl Law {
         let n = match *self {
             Self::Linear { .. } => return None,
             Self::Usl { alpha, beta, gamma } => {
-                // βN² + (α−β)N + (1−α−γR) = 0, the root above 0 in the form that does not cancel as β goes to 0.
+                // βN² + (α−β)N + (1−α−γR) = 0, the larger root: in the form that does not cancel as β goes to 0, and where α is
+                // below β in that which does not as R goes to that of an operation alone.
                 let (b, c) = (alpha - beta, 1.0 - alpha - gamma * r);
                 let inner = b * b - 4.0 * beta * c;
                 if inner < 0.0 {
                     return None;
                 }
-                -2.0 * c / (b + inner.sqrt())
+                if b < 0.0 { (inner.sqrt() - b) / (2.0 * beta) } else { -2.0 * c / (b + inner.sqrt()) }
             }
             Self::SoftMin { slope, cap, sharpness } => {
                 let y = sharpness * (slope * r).ln();
@@ -262,6 +263,16 @@ mod tests {
             close(law.knee().unwrap(), 7.0);
             assert_eq!(law.peak(), None);
             close(law.load_at(0.95 * 8000.0).unwrap(), 133.0);
+        }
+    }
+
+    /// Where α is below β the latency of an operation alone is on the flat part of a parabola.
+    #[test]
+    fn the_load_of_the_latency_of_one_operation_is_one() {
+        for (alpha, gamma) in [(0.0, 999.999_999_999_999_8), (0.0, 1000.0), (0.01, 1e-9), (0.3, 1e12)] {
+            let law = Law::Usl { alpha, beta: 0.05, gamma };
+            let found = law.load_at_latency(1.0 / gamma).unwrap();
+            assert!((found - 1.0).abs() < 1e-6, "{alpha} {gamma}: {found}");
         }
     }
 

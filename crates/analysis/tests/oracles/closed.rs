@@ -164,10 +164,15 @@ fn figures_without_a_law_have_intervals_where_loads_came_again() {
     let limit = found.latency_limits[0].n.unwrap();
     assert!((5.0..6.0).contains(&limit.value), "{limit:?}");
     holds(limit, limit.value);
-    // On straight lines: latency 1 at load 1, 3 at load 3.
+    // On straight lines: latency 1 at load 1, 3 at load 3; N/X is 0.1 there and 0.15, so that it is 0.125 at 2.
     let line = [Point { n: 1.0, x: 10.0 }, Point { n: 3.0, x: 20.0 }];
     let at = measured_limit(&line, &[1.0, 3.0], 2.0);
-    assert_eq!((at.n.unwrap().value, at.x.unwrap().value), (2.0, 15.0));
+    assert_eq!((at.n.unwrap().value, at.x.unwrap().value), (2.0, 16.0));
+    // Eight exponential units of 1 ms, all busy: more load is no more throughput, whatever a percentile does in between.
+    let busy = [Point { n: 32.0, x: 8000.0 }, Point { n: 64.0, x: 8000.0 }];
+    let at = measured_limit(&busy, &[0.007_788, 0.012_12], 0.01);
+    assert!((48.3..48.4).contains(&at.n.unwrap().value), "{at:?}");
+    assert!((at.x.unwrap().value - 8000.0).abs() < 1e-6, "{at:?}");
 }
 
 #[test]

@@ -81,7 +81,11 @@ fn of_question(record: &Record, summary: &Summary) -> (Value, Exit) {
     let Some(together) = &summary.together else {
         let exit = if summary.unanswered.is_some() { Exit::Inconclusive } else { Exit::Ok };
         let unanswered = summary.unanswered.as_ref();
-        return (unanswered.map_or(Value::Null, |unanswered| json!({ "sentence": unanswered.why })), exit);
+        return (
+            unanswered
+                .map_or(Value::Null, |unanswered| json!({ "sentence": unanswered.why, "verdict": null })),
+            exit,
+        );
     };
     match together {
         Together::Steady(found) => (super::steady::document(found), super::steady::exit(found)),

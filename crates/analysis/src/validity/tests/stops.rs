@@ -299,6 +299,11 @@ fn sums_that_stand_for_intervals_are_told() {
     let mut record = record(&[StreamShape { seconds: 64, ..base() }]);
     let is_told = |record: &Record| findings(record).iter().any(|finding| finding.id == "behaviour.summed");
     assert!(!is_told(&record));
+    // What was in flight when the time was up took long.
+    let mut drained = record.clone();
+    let last = drained.steps[0].intervals.last_mut().expect("there are some");
+    last.end = last.end.after(fathom_units::Nanos::secs(5));
+    assert!(!is_told(&drained));
     let intervals = &mut record.steps[0].intervals;
     let edge = intervals[16].start;
     intervals.drain(1..16);

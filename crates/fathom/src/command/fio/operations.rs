@@ -8,7 +8,7 @@ use fathom_run::{Sink, SinkError};
 use fathom_schema::{Event, OperationKind, Record, SparseHistogram, Stream};
 use std::collections::BTreeMap;
 
-/// Operations that are kept at most, over all jobs: 2.5 GiB of them. fio keeps as many as there is memory for.
+/// Operations that are kept at most, over all jobs: 3.5 GiB of them. fio keeps as many as there is memory for.
 const ROWS_MAX: usize = 64 << 20;
 
 /// Issued operations that are kept at most, over all jobs: 2 GiB of them.
