@@ -73,6 +73,7 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
                 );
                 continue;
             }
+            pacing::dropped(measured, &place, found);
             found.add(
                 "operations.none",
                 Severity::Invalid,

@@ -374,7 +374,7 @@ fn left_waiting(measured: &Measured) -> String {
     }
 }
 
-fn dropped(measured: &Measured, place: &str, found: &mut Found) {
+pub(super) fn dropped(measured: &Measured, place: &str, found: &mut Found) {
     let tally = &measured.tally;
     if tally.arrivals_dropped > 0 {
         found.weighed(

@@ -19,7 +19,7 @@ pub(crate) struct MarkArgs {
     #[arg(value_name = "TEXT")]
     text: String,
     /// When, from the run's start, e.g. 90s; now when not given, of a run that goes on
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     at: Option<Nanos>,
     /// Folder of the runs
     #[arg(long, value_name = "FOLDER")]

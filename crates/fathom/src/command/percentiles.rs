@@ -41,7 +41,7 @@ pub(crate) struct PercentilesArgs {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Which percentiles
-    #[arg(long, value_name = "P,…", value_delimiter = ',', default_value = "50,90,95,99,99.9,99.99,99.999")]
+    #[arg(allow_negative_numbers = true, value_parser = percent, long, value_name = "P,…", value_delimiter = ',', default_value = "50,90,95,99,99.9,99.99,99.999")]
     percentiles: Vec<f64>,
     /// Title or number of the column of latencies
     #[arg(long, value_name = "COLUMN")]
@@ -49,6 +49,11 @@ pub(crate) struct PercentilesArgs {
     /// Print a JSON document; docs/answers-json.md explains it
     #[arg(long)]
     json: bool,
+}
+
+/// A number; whether it is one of a percentile is seen with the others.
+fn percent(text: &str) -> Result<f64, String> {
+    text.parse().map_err(|_| "it is no number; write for example 50,99,99.9".to_owned())
 }
 
 pub(crate) fn run(args: &PercentilesArgs) -> Exit {
