@@ -3,7 +3,7 @@
 
 use fathom_metrics::merge_tally;
 use fathom_schema::{
-    Emptied, Interval, OperationKind, Pacing, Phase, StepRecord, Stream, StreamTally, TimeLimit, WorkerTotals,
+    Interval, OperationKind, Pacing, Phase, StepRecord, Stream, StreamTally, Think, TimeLimit, WorkerTotals,
 };
 use fathom_units::Nanos;
 use std::collections::BTreeMap;
@@ -250,26 +250,35 @@ fn backlogs(step: &StepRecord) -> Vec<u64> {
 fn from_workers(stream: &Stream, workers: Vec<WorkerTotals>, backlog: u64) -> Measured {
     let mut tally = StreamTally::default();
     let (mut slot_ns, mut held_ns, mut emptied_ns) = (0.0, 0.0, 0.0);
+    let start = workers.iter().map(|worker| worker.start).min().unwrap_or_default();
+    let end = workers.iter().map(|worker| worker.end).max().unwrap_or_default();
+    let last_issued = workers.iter().map(|worker| worker.emptied.map_or(worker.end, |end| end.since)).max();
+    // Operations that all went out at the beginning held the queue for as long as they took, and a pause is no end.
+    let issues_long = last_issued.is_some_and(|last| last.since(start).0 >= end.since(start).0 / 2);
+    let is_steady = matches!(stream.pacing, Pacing::Closed { think: Think::None });
+    let issued_until = last_issued.filter(|_| issues_long && is_steady).unwrap_or(end);
+    let emptied = |worker: &WorkerTotals| worker.emptied.filter(|_| issues_long && is_steady);
     for worker in &workers {
         merge_tally(&mut tally, &worker.tally);
         // Where a latency was to be kept, the queue was to be as deep as was found to keep it.
         let depth = worker.depth.map_or(stream.queue_depth, |found| found.depth);
         let window_ns = worker.end.since(worker.start).0 as f64;
         slot_ns += window_ns * f64::from(depth);
-        let issuing_ns = issued_until(worker).since(worker.start).0 as f64;
-        let emptying_ns = emptied(worker).map_or(0.0, |emptied| emptied.in_flight_ns as f64);
-        emptied_ns += ((window_ns - issuing_ns) * f64::from(depth) - emptying_ns).max(0.0);
-        let issued_ns = worker.tally.in_flight_ns - emptying_ns;
-        held_ns += issued_ns.min(issuing_ns * f64::from(stream.queue_depth.max(depth)));
+        let most = window_ns * f64::from(stream.queue_depth.max(depth));
+        held_ns += worker.tally.in_flight_ns.min(most);
+        if let Some(end) = emptied(worker) {
+            let (all_ns, in_flight_ns) = (worker.end.since(end.since).0 as f64, end.in_flight_ns as f64);
+            emptied_ns += (all_ns * f64::from(depth) - in_flight_ns).max(0.0);
+            // What one held that had issued its last, while others went on, is of the time in which they did.
+            let behind_ns = worker.end.since(end.since.max(issued_until)).0 as f64;
+            held_ns -= in_flight_ns * behind_ns / all_ns.max(1.0);
+        }
     }
     // The most of each added up is no less; what is left at the end waited at once.
     let most: u64 = workers.iter().map(|worker| worker.tally.backlog_max.max(worker.waiting)).sum();
     let left: u64 = workers.iter().map(|worker| worker.waiting).sum();
     let known = if backlog == 0 { most } else { backlog.min(most) };
     tally.backlog_max = known.max(tally.backlog_max).max(left);
-    let start = workers.iter().map(|worker| worker.start).min().unwrap_or_default();
-    let end = workers.iter().map(|worker| worker.end).max().unwrap_or_default();
-    let issued_until = workers.iter().map(issued_until).max().unwrap_or_default();
     let is_open = is_open(stream);
     Measured {
         tally,
@@ -283,18 +292,6 @@ fn from_workers(stream: &Stream, workers: Vec<WorkerTotals>, backlog: u64) -> Me
         is_open,
         partial: false,
     }
-}
-
-/// When the queue of a worker began to run empty, or its time to be over.
-fn issued_until(worker: &WorkerTotals) -> Nanos {
-    emptied(worker).map_or(worker.end, |emptied| emptied.since)
-}
-
-/// How the queue of a worker ran empty, unless that was most of its time: operations that all went out at the beginning held it
-/// for as long as they took.
-fn emptied(worker: &WorkerTotals) -> Option<Emptied> {
-    let window = worker.end.since(worker.start).0;
-    worker.emptied.filter(|emptied| emptied.since.since(worker.start).0 >= window / 2)
 }
 
 fn from_intervals(stream: &Stream, intervals: &[&Interval]) -> Measured {

@@ -5,8 +5,8 @@ use crate::objective::exceeds_clearly;
 use crate::pts;
 use fathom_metrics::Latency;
 use fathom_schema::{
-    Bound, BoundFigure, LatencyGoal, OperationKind, Question, Record, Step, Stop, Stream, StreamTotals,
-    Threshold, TimeLimit,
+    Bound, BoundFigure, LatencyGoal, OperationKind, Pacing, Question, Record, Step, Stop, Stream,
+    StreamTotals, Threshold, TimeLimit,
 };
 use fathom_units::Nanos;
 
@@ -178,6 +178,8 @@ struct Undone(Vec<OfStream>);
 /// Arrivals of one stream: of one kind, its share of them, or of all.
 #[derive(Debug, Clone, Copy)]
 struct OfStream {
+    /// Whether they arrive, and are not what a queue lets go.
+    arrives: bool,
     /// Operations that were done, those that failed among them.
     done: f64,
     /// Still waited when the time was up.
@@ -228,6 +230,7 @@ impl OfStream {
         let (mut done, mut meant) = (0.0, 0.0);
         let (mut waiting, mut dropped) = (0.0, 0.0);
         let (mut window_s, mut oldest_s) = (0.0_f64, 0.0_f64);
+        let (mut late, mut in_flight_s) = (0.0, 0.0);
         for worker in &totals.workers {
             for of_kind in worker.tally.kinds.iter().filter(|of| of.kind != OperationKind::Sync) {
                 let failed: u64 = of_kind.errors.iter().map(|(_, count)| count).sum();
@@ -238,6 +241,8 @@ impl OfStream {
             window_s = window_s.max(worker.end.since(worker.start).as_secs_f64());
             waiting += worker.waiting as f64;
             dropped += worker.tally.arrivals_dropped as f64;
+            late += worker.tally.arrivals_late as f64;
+            in_flight_s += worker.tally.in_flight_ns / 1e9;
             // Nothing came due and nothing was issued while what was in flight completed behind the time that was asked for.
             let behind = match stream.limits.time {
                 TimeLimit::Nanoseconds(time) => worker.end.since(worker.start.after(Nanos(time))),
@@ -247,10 +252,14 @@ impl OfStream {
         }
         let share = if done > 0.0 { meant / done } else { share_of(stream, kind) };
         let rate = done.max(1.0) / window_s.max(f64::MIN_POSITIVE);
-        // All slots are in use where any wait: each is done when those before it are (Little 1961: W = L ÷ λ).
-        let in_queue_s = f64::from(stream.queue_depth) * stream.workers.len() as f64 / rate;
+        // Those that wait for a slot came late, and all slots are in use then; else there were slots, and the worker had not come to
+        // them. Each is done when those before it are (Little 1961: W = L ÷ λ).
+        let slots = f64::from(stream.queue_depth) * stream.workers.len() as f64;
+        let in_flight = if late >= waiting { slots } else { in_flight_s / window_s.max(f64::MIN_POSITIVE) };
+        let in_queue_s = in_flight / rate;
         let (oldest, last) = (oldest_s + in_queue_s, waiting / rate + in_queue_s);
         (share > 0.0).then(|| Self {
+            arrives: matches!(stream.pacing, Pacing::Open { .. }),
             done: done * share,
             waiting: waiting * share,
             dropped: dropped * share,
@@ -299,8 +308,10 @@ impl Undone {
         self.sum(|of| of.waiting + of.dropped) / self.all()
     }
 
+    /// Of all that arrived.
     fn share_waiting(&self) -> f64 {
-        self.sum(|of| of.waiting) / self.all()
+        let all = |of: &OfStream| if of.arrives { of.waiting + of.dropped + of.done } else { 0.0 };
+        self.sum(|of| of.waiting) / self.sum(all).max(1.0)
     }
 
     /// The share of all that is beyond a limit: what was given up, and of what waits those who wait for longer.
@@ -455,6 +466,7 @@ mod tests {
         kind.errors.extend((failed > 0).then_some((5, failed * seconds)));
         (worker.tally.arrivals, worker.tally.arrivals_dropped) = (1000 * seconds, dropped * seconds);
         (worker.waiting, worker.oldest_waiting) = ((1000 - done - failed - dropped) * seconds, oldest);
+        worker.tally.arrivals_late = worker.waiting;
         all.started.thresholds = vec![bound.parse().expect("a bound")];
         let found = thresholds(&all).expect("one was asked for");
         (found[0].verdict, found[0].found)
@@ -541,6 +553,7 @@ mod tests {
             }
             let worker = &mut streams[1].workers[0];
             (worker.waiting, worker.oldest_waiting) = (3000, Nanos::millis(2308));
+            worker.tally.arrivals_late = 3000;
             all.started.thresholds = vec![bound.parse().expect("a bound")];
             thresholds(&all).expect("one was asked for")[0].verdict
         };
@@ -562,7 +575,7 @@ mod tests {
     /// wait.
     #[test]
     fn what_waits_comes_behind_what_is_in_flight() {
-        let of = |bound: &str| {
+        let of = |waiting: u64, late: u64, bound: &str| {
             let (course, backlog) = (Vec::new(), fathom_schema::Backlog::Keep);
             let arrival = fathom_schema::Arrival::Constant;
             let pacing = fathom_schema::Pacing::Open { rate: 1500.0, arrival, course, backlog };
@@ -572,12 +585,15 @@ mod tests {
             let worker = &mut all.steps[0].finished.as_mut().expect("it has an end").streams[0].workers[0];
             let kind = &mut worker.tally.kinds[0];
             (kind.service, kind.response) = (crate::sample::latency(1e6, kind.operations), None);
-            (worker.waiting, worker.oldest_waiting) = (3000, Nanos::secs(2));
+            (worker.waiting, worker.oldest_waiting) = (waiting, Nanos::secs(2 * u64::from(waiting > 1)));
+            (worker.tally.arrivals_late, worker.tally.in_flight_ns) = (late, 1e10);
             all.started.thresholds = vec![bound.parse().expect("a bound")];
             thresholds(&all).expect("one was asked for")[0].verdict
         };
-        assert_eq!(of("max<4.9s"), Verdict::Undecided);
-        assert_eq!(of("max<5.1s"), Verdict::Kept);
+        assert_eq!(of(3000, 3000, "max<4.9s"), Verdict::Undecided);
+        assert_eq!(of(3000, 3000, "max<5.1s"), Verdict::Kept);
+        // One that came due as the time was up, with slots free for it: it takes as long as the others.
+        assert_eq!(of(1, 0, "max<100ms"), Verdict::Kept);
     }
 
     #[test]

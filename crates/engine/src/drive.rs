@@ -666,6 +666,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 let is_alike = submitted == first.submitted
                     && accepted == first.accepted
                     && kind == first.operation.kind
+                    && kind != OperationKind::Sync
                     && result > 0
                     && result.cast_unsigned() == length;
                 if !is_alike {

@@ -40,7 +40,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         }
     }
 
-    /// Counts `n` operations of a closed loop, at least one, that moved all of their `bytes` and differ from `slot` in nothing
+    /// Counts `n` operations of a closed loop, at least one and no syncs, that moved all of their `bytes` and differ from `slot` in nothing
     /// but their places and lengths; as [`Self::count`] does each, where nothing is looked at closer.
     #[inline(always)]
     pub(crate) fn count_row(&mut self, slot: &Slot, bytes: u64, n: u64, completed: Nanos) {
@@ -52,6 +52,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         if !E::BYTELESS {
             kind.bytes += bytes;
         }
+        debug_assert!(kind.response.is_none(), "a rate has response times of its own for each");
         kind.service.record_many(completed.since(slot.submitted).0, n);
         if let Some(completion) = &mut kind.completion {
             completion.record_many(completed.since(slot.accepted).0, n);
@@ -195,6 +196,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         let has_priority = matches!(kind, OperationKind::Read | OperationKind::Write);
         self.recorder.cell.push_row(OperationRow {
             kind,
+            reads_back: self.state == State::Verify,
             priority: if has_priority { self.engine.priority_of(number) } else { 0 },
             bytes: u32::try_from(moved).unwrap_or(u32::MAX),
             target: self.targets_of[extent as usize],

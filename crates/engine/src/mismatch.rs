@@ -68,8 +68,9 @@ fn line(target: &str, found: &Found) -> String {
     };
     let place = offset + u64::from(*at);
     let of = if part == length { String::new() } else { format!(" (read of {length} B at {offset})") };
+    let names: Vec<String> = dumps.iter().map(|name| format!("\"{name}\"")).collect();
     let dumped =
-        if dumps.is_empty() { String::new() } else { format!("; dumped as {}", dumps.join(" and ")) };
+        if names.is_empty() { String::new() } else { format!("; dumped as {}", names.join(" and ")) };
     format!("verification of {target} at offset {place}, length {part}{of}: the block {what}{dumped}")
 }
 

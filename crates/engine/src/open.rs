@@ -72,16 +72,19 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         let by_issue = matches!(think, Think::Every { by_issue: true, .. });
         let mut until_pause = self.until_pause.take().unwrap_or_else(|| operations_of(think));
         let mut pausing = PAUSES && until_pause == 0;
+        // Whether free slots are there for no arrival.
+        let mut is_closed = false;
         self.begin_schedule(schedule);
         loop {
             if self.needs_control(now) {
                 self.control(now);
             }
             let mut staged = 0;
-            if PAUSES {
-                self.open_schedule(!pausing && until_pause > 0);
-            }
             let may_issue = !(PAUSES && pausing) && self.takes_turn();
+            if is_closed && may_issue && !(PAUSES && until_pause == 0) {
+                self.open_schedule(true);
+                is_closed = false;
+            }
             let mut due = Nanos::NEVER;
             while self.state != State::Drain {
                 if self.allow(1) == 0 {
@@ -102,8 +105,12 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                     break;
                 }
             }
-            if PAUSES && until_pause == 0 {
+            // One that waits for those in flight that touch its place holds up all behind it.
+            let is_blocked = !may_issue || self.next_pass.is_some() || self.held.is_some();
+            let is_blocked = is_blocked || PAUSES && until_pause == 0;
+            if is_blocked && !is_closed {
                 self.open_schedule(false);
+                is_closed = true;
             }
             self.note_waiting();
             if staged > 0 {
@@ -129,9 +136,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 now = self.clock.now();
                 continue;
             }
-            let starved = self.free.is_empty() || !may_issue || self.next_pass.is_some();
-            // One that waits for those in flight that touch its place holds up all behind it.
-            let starved = starved || self.held.is_some() || PAUSES && until_pause == 0;
+            let starved = self.free.is_empty() || is_blocked;
             let until = if issuing && !starved { due.min(self.next_event) } else { self.next_event };
             // Waiting in the kernel for the next arrival would come back late; the last stretch is polled.
             let (min, until) =

@@ -14,7 +14,8 @@ use std::sync::{Condvar, Mutex, RwLock};
 /// How long a worker waits at least, and at most, before it looks at the stop flag: those that go on without a change of the load
 /// have no load until the last has looked, and a signal is to end a run within a second.
 const LOOKS_EVERY: (Nanos, Nanos) = (Nanos::millis(10), Nanos::millis(200));
-/// The same for each worker of a step: looking takes some microseconds, so that all of them take a few hundredths of a CPU.
+/// The same for each worker of a step: looking takes some microseconds, so that all of up to two thousand take a few hundredths of a
+/// CPU.
 const LOOK_OF_EACH: Nanos = Nanos::micros(100);
 
 /// What all workers of a step share.

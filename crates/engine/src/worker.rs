@@ -710,7 +710,8 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         let since = self.last_issued.max(self.times.measure_start);
         // One operation at a time leaves no slot empty, and a rate fills none; what was read back came after the end.
         let has_queue = !E::SYNCHRONOUS && self.schedule.is_none() && !self.has_rounds();
-        let ends_full = self.ends_by_the_clock() && end == self.times.measure_end;
+        // What completes behind it, as where it is stopped then, is no part of it.
+        let ends_full = self.ends_by_the_clock() && end >= self.times.measure_end;
         (has_queue && !ends_full && since < end)
             .then(|| Emptied { since: since.since(self.times.step_start), in_flight_ns: self.emptying_ns })
     }

@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::{ErrorKind, Write};
+use std::io::{BufWriter, ErrorKind, Write};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
 
@@ -233,6 +233,79 @@ pub(crate) fn write_with(
     // Not there any more where it was renamed; else of no use to anyone.
     let _ = std::fs::remove_file(&part);
     copied
+}
+
+/// A document that grows while a run goes on. A file has its name when it is whole, and what stood there stays until then; a pipe
+/// and the like get it as it comes.
+pub(crate) struct Growing {
+    path: PathBuf,
+    file: BufWriter<File>,
+    /// The file beside it that it is written to, until it has its name.
+    part: Option<PathBuf>,
+}
+
+impl Growing {
+    /// Begins one at `path`, which may be a link to a file. A file with other names, or with a list of who may do what with it, is
+    /// none whose place another can take.
+    pub(crate) fn begin(path: &Path, spared: &Spared) -> Result<Self, String> {
+        let fail = |error: std::io::Error| format!("cannot write {}: {error}", path.display());
+        spared.spare(path, &Place::of(path))?;
+        let path = &followed(path);
+        let there = std::fs::metadata(path).ok();
+        if let Some(meta) = there.as_ref().filter(|meta| !meta.is_file()) {
+            if meta.file_type().is_block_device() {
+                return Err(on_device(path));
+            }
+            let file = OpenOptions::new().write(true).open(path).map_err(fail)?;
+            return Ok(Self { path: path.clone(), file: BufWriter::new(file), part: None });
+        }
+        if there.is_none() && is_among_devices(folder(path)) {
+            return Err(no_device(path));
+        }
+        if keeps_its_file(path, there.as_ref()) {
+            let shown = path.display();
+            return Err(format!("{shown} has other names or a list of who may use it; name a new file"));
+        }
+        let (file, part) = create_part(path, there.as_ref()).map_err(fail)?;
+        Ok(Self { path: path.clone(), file: BufWriter::new(file), part: Some(part) })
+    }
+
+    /// Gives it its name. Where that cannot be done, what was written stays under the other, which is told.
+    pub(crate) fn finish(mut self, spared: &Spared) -> Result<(), String> {
+        let fail = |error: std::io::Error| format!("cannot write {}: {error}", self.path.display());
+        self.file.flush().map_err(fail)?;
+        let Some(part) = &self.part else { return Ok(()) };
+        self.file.get_ref().sync_all().map_err(fail)?;
+        spared.spare(&self.path, &Place::of(&self.path))?;
+        if let Err(error) = std::fs::rename(part, &self.path) {
+            let (path, part) = (self.path.display().to_string(), self.part.take().unwrap_or_default());
+            return Err(format!(
+                "cannot write {path}: {error}; what was to be in it is in {}",
+                part.display()
+            ));
+        }
+        self.part = None;
+        Ok(())
+    }
+}
+
+impl Write for Growing {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for Growing {
+    fn drop(&mut self) {
+        // Half of it is of no use to anyone.
+        if let Some(part) = &self.part {
+            let _ = std::fs::remove_file(part);
+        }
+    }
 }
 
 /// As [`write_with`], of a document that the user did not name: a link or a pipe that has its name is not written through.

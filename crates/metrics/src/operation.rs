@@ -9,6 +9,8 @@ use fathom_units::Nanos;
 pub struct OperationRow {
     /// What it did.
     pub kind: OperationKind,
+    /// It read back what had been written.
+    pub reads_back: bool,
     /// The I/O priority that it alone was given, as `ioprio_set(2)` has it; 0: that of its thread.
     pub priority: u16,
     /// Bytes it moved.

@@ -26,6 +26,9 @@ const HEADER: [&str; 10] = [
 #[derive(Debug)]
 pub struct OperationsCsv<W: Write> {
     writer: csv::Writer<W>,
+    /// Names of the step and of its targets, as cells.
+    step: String,
+    targets: Vec<String>,
 }
 
 impl<W: Write> OperationsCsv<W> {
@@ -33,16 +36,22 @@ impl<W: Write> OperationsCsv<W> {
     pub fn new(out: W) -> io::Result<Self> {
         let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(out);
         writer.write_record(HEADER).map_err(plain)?;
-        Ok(Self { writer })
+        Ok(Self { writer, step: String::new(), targets: Vec::new() })
     }
 
-    /// Writes operations of a stream of this step.
-    pub fn operations(&mut self, step: &Step, stream: &str, rows: &[OperationRow]) -> io::Result<()> {
-        let (step_name, stream) = (cell(&step.name), cell(stream));
-        let targets: Vec<String> = step.targets.iter().map(|target| cell(&target.name)).collect();
-        for row in rows {
+    /// What follows is of this step.
+    pub fn begin(&mut self, step: &Step) {
+        self.step = cell(&step.name);
+        self.targets = step.targets.iter().map(|target| cell(&target.name)).collect();
+    }
+
+    /// Writes operations of a stream, but for those that read back.
+    pub fn operations(&mut self, stream: &str, rows: &[OperationRow]) -> io::Result<()> {
+        let stream = cell(stream);
+        for row in rows.iter().filter(|row| !row.reads_back) {
             let OperationRow {
                 kind,
+                reads_back: _,
                 priority: _,
                 bytes,
                 target,
@@ -55,10 +64,10 @@ impl<W: Write> OperationsCsv<W> {
             let [intended, submitted, accepted, completed] =
                 [intended, submitted, accepted, completed].map(seconds);
             let fields: [&str; HEADER.len()] = [
-                &step_name,
+                &self.step,
                 &stream,
                 kind.name(),
-                targets.get(target as usize).map_or("", String::as_str),
+                self.targets.get(target as usize).map_or("", String::as_str),
                 &offset.to_string(),
                 &bytes.to_string(),
                 &intended,
@@ -94,6 +103,7 @@ mod tests {
         (step.name, step.targets[0].name) = ("=1+1".to_owned(), "a,b\n".to_owned());
         let row = OperationRow {
             kind: OperationKind::Write,
+            reads_back: false,
             priority: 0,
             bytes: 4096,
             target: 0,
@@ -104,7 +114,8 @@ mod tests {
             completed: Nanos(12_000_000_000),
         };
         let mut out = OperationsCsv::new(Vec::new()).expect("memory takes it");
-        out.operations(&step, "s", &[row]).expect("memory takes it");
+        out.begin(&step);
+        out.operations("s", &[row, OperationRow { reads_back: true, ..row }]).expect("memory takes it");
         let text = String::from_utf8(out.finish().expect("memory takes it")).expect("it is text");
         let lines: Vec<&str> = text.split("\r\n").collect();
         assert_eq!(lines[0], HEADER.join(","));

@@ -533,6 +533,7 @@ fn fio_logs_begin_when_their_stream_does() {
 fn fio_logs_have_a_row_per_operation() {
     let row = |kind, offset, at_us: u64| OperationRow {
         kind,
+        reads_back: false,
         priority: if kind == OperationKind::Write { 1 << 13 | 2 } else { 0 },
         bytes: 4096,
         target: 0,

@@ -13,7 +13,8 @@ use fathom_units::{BytesPerSec, Iops};
 pub(crate) fn sentence(all: &[Kept]) -> String {
     let of = |verdict: Verdict| all.iter().filter(|one| one.verdict == verdict).count();
     let (broken, few, undecided) = (of(Verdict::Breached), of(Verdict::TooFew), of(Verdict::Undecided));
-    let is_one = all.windows(2).all(|pair| pair[0].threshold == pair[1].threshold);
+    let is_next = |pair: &[Kept]| pair[0].threshold == pair[1].threshold && pair[0].step != pair[1].step;
+    let is_one = all.windows(2).all(is_next);
     let of_all = if is_one { broken_or_kept_in_steps } else { broken_or_kept };
     let mut said = of_all(all.len(), broken, few + undecided);
     let these = |count: usize| match (all.len(), count) {
@@ -106,7 +107,7 @@ fn figure(one: &Kept) -> String {
 /// Most of them that people are shown.
 const SHOWN_MAX: usize = 40;
 
-/// Those that people are shown, and what is said of the others: of many, those that are breached.
+/// Those that people are shown, and what is said of the others: of many, those that are not kept.
 fn shown(all: &[Kept]) -> (Vec<&Kept>, Vec<String>) {
     if all.len() <= SHOWN_MAX {
         return (all.iter().collect(), Vec::new());

@@ -324,7 +324,7 @@ pub struct StreamSummary {
     /// Whether the search for that depth came to its end: else the search itself is what was measured, and `queue_depth` the
     /// depth that it looked at last. Null without a search.
     pub depth_is_settled: Option<bool>,
-    /// Mean number of operations in flight in the measure phase, over all workers.
+    /// Mean number of operations in flight in the measure phase, over all workers; in a closed loop as long as operations were issued.
     pub queue_depth_held: f64,
     /// Little's ratio, (throughput × mean service time) ÷ L. In a closed loop L is the queue depth: 1 when the queue was always
     /// full. At a rate it is the mean number in flight: 1 when times and operations in flight were counted alike. Operations

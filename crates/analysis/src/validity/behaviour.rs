@@ -17,7 +17,7 @@ use crate::statistics::{
     Change, Course, Hurst, Sample, Trend, Wave, alternation, correlation_allowed, course, hurst, trend,
     warm_up, wave,
 };
-use fathom_schema::{Interval, Record, Severity};
+use fathom_schema::{Interval, Phase, Record, Severity};
 use fathom_units::{Iops, Nanos};
 use stretches::Stretch;
 
@@ -103,14 +103,18 @@ pub(super) fn run(record: &Record, found: &mut Found) {
         .flat_map(|step| {
             let edge = step.started.step.interval.as_secs_f64();
             let is_sum = move |length: f64| length >= SUMMED_MIN * edge;
-            // The last of a stream is as much longer as what was in flight took.
-            let mut ends = vec![Nanos::ZERO; step.started.step.streams.len()];
-            for interval in &step.intervals {
-                let end = ends.get_mut(interval.stream as usize);
-                end.into_iter().for_each(|end| *end = interval.end.max(*end));
+            // The last of several of a stream is as much longer as what was in flight took.
+            let measured = step.intervals.iter().filter(|interval| interval.phase == Phase::Measure);
+            let mut ends = vec![(0, Nanos::ZERO); step.started.step.streams.len()];
+            for interval in measured {
+                if let Some((count, end)) = ends.get_mut(interval.stream as usize) {
+                    (*count, *end) = (*count + 1, interval.end.max(*end));
+                }
             }
-            let is_last =
-                move |interval: &Interval| ends.get(interval.stream as usize) == Some(&interval.end);
+            let is_last = move |interval: &Interval| {
+                let of_stream = ends.get(interval.stream as usize);
+                of_stream.is_some_and(|&(count, end)| count > 1 && end == interval.end)
+            };
             let of_all = step.intervals.iter().filter(move |interval| !interval.late && !is_last(interval));
             of_all
                 .map(|interval| interval.end.since(interval.start).as_secs_f64())

@@ -177,7 +177,8 @@ fn fullness(stream: &Stream, measured: &Measured, intervals: &[&Interval], place
     let least = LITTLE_MIN * kept_share(stream);
     let window = measured.window();
     let emptied = measured.emptied_ns / measured.slot_ns.max(1.0);
-    if emptied >= EMPTIED_MIN {
+    // Who lets it run empty again and again does so at the end as well.
+    if emptied >= EMPTIED_MIN && stream.engine.refill_at == Quota::Unlimited {
         let emptying = measured.end.since(measured.issued_until);
         found.weighed(
             emptied,

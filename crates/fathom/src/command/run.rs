@@ -43,7 +43,8 @@ fn try_run(args: &RunArgs) -> Result<Exit, Exit> {
         })?;
     }
     let mut operations = OperationLog::of(&extras);
-    let mut each = args.operations.as_deref().map(Operations::new).transpose().map_err(|reason| {
+    let each = args.operations.as_deref().map(|path| Operations::new(path, &spared));
+    let mut each = each.transpose().map_err(|reason| {
         terminal::message(&format!("error: {}", diagnose::printable(&reason)));
         Exit::Target
     })?;

@@ -77,6 +77,60 @@ fn rows_are_what_the_report_counts() {
     assert!(all.iter().any(|row| row.instants[1] > row.instants[0]), "some waited for one before them");
 }
 
+/// Whether operations are looked at one by one or counted together, in rows of those that went down and came up together, is no matter
+/// for any figure: with errors, syncs among them, several kinds, workers and stages, on devices that take many at once.
+#[test]
+fn what_is_counted_does_not_depend_on_whether_each_is_looked_at() {
+    let sim = "kind = \"sim\"\nsize = \"1GiB\"\nparallelism = 8\n";
+    for (target, workload, stream) in [
+        ("service_time = \"constant 100us\"", "read = \"0%\"\nrange_sync_every = 4\nfdatasync_every = 7", ""),
+        ("service_time = \"constant 100us\"", "read = \"50%\"\naccess = \"random\"", "workers = 2\n"),
+        (
+            "service_time = \"constant 50us\"\nerror_share = \"5%\"",
+            "read = \"70%\"",
+            "tolerate = [\"read EIO\", \"write EIO\"]\n",
+        ),
+        ("service_time = \"exponential 1ms\"", "access = \"random\"", "rate = \"20k/s\"\n"),
+    ] {
+        let bench = Bench::new();
+        bench.write(
+            "job.toml",
+            format!(
+                "[target.d]\n{sim}{target}\n[target.e]\n{sim}{target}\n[workload.w]\n{workload}\n[stream.s]\n\
+                 targets = [\"d\", \"e\"]\nqueue_depth = 16\n{stream}[stage.a]\nramp = \"500ms\"\ntime = \"1s\"\n\
+                 [stage.b]\ntime = \"1s\"\n"
+            ),
+        );
+        let of = |more: &str| {
+            bench.fathom(&format!("run job.toml --quiet{more}")).expect(0, &[]);
+            let report = bench.report();
+            let steps = report["steps"].as_array().expect("steps").clone();
+            steps.iter().map(|step| (step["total"].clone(), step["streams"][0]["total"].clone())).collect::<Vec<_>>()
+        };
+        let (together, apart) = (of(""), of(" --operations all.csv"));
+        assert_eq!(together, apart, "{target} {workload} {stream}");
+        let counted: u64 = ["read", "write"]
+            .iter()
+            .flat_map(|kind| together.iter().map(|(total, _)| moved(total, "", kind).0))
+            .sum();
+        assert_eq!(rows(&bench, "all.csv").len() as u64, counted, "{target} {workload} {stream}");
+    }
+}
+
+/// What is read back to be checked is in no figure of the load, and in no row.
+#[test]
+fn reads_that_check_are_no_rows() {
+    let bench = Bench::new();
+    bench.write(
+        "job.toml",
+        "[target.f]\npath = \"file\"\nsize = \"1MiB\"\n[workload.w]\nread = \"0%\"\nverify = \"crc32c\"\n[stream.s]\n\
+         queue_depth = 4\npasses = 1\n",
+    );
+    bench.fathom("run job.toml --quiet --operations all.csv").expect(0, &[]);
+    let all = rows(&bench, "all.csv");
+    assert!(all.len() == 256 && all.iter().all(|row| row.kind == "write"), "{} rows", all.len());
+}
+
 /// What is emitted hits LRU caches as often as was asked for (Mattson's stack distances, reckoned up from the rows alone).
 #[test]
 fn the_places_that_are_emitted_have_the_hit_ratios_that_were_asked_for() {
@@ -116,6 +170,14 @@ fn a_file_of_operations_takes_the_place_of_nothing_that_matters() {
     bench.check_refused(&format!("run {job} --operations data"), 2, &["the target", "name another file"]);
     bench.check_refused(&format!("run {job} --operations absent/all.csv"), 4, &["does not exist"]);
     bench.check_refused(&format!("run {job} --operations x --json x"), 2, &["are one file"]);
+    bench.check_refused(&format!("run {job} --operations -"), 4, &["standard output has the report"]);
+    // Of a link what it leads to is replaced; what has other names is none to be replaced.
+    bench.write("old.csv", "old");
+    std::os::unix::fs::symlink("old.csv", bench.path("link.csv")).expect("it can be made");
+    bench.fathom("run --target sim: --access random --time 1s --quiet --operations link.csv").expect(0, &[]);
+    assert!(bench.path("link.csv").is_symlink() && !rows(&bench, "old.csv").is_empty());
+    std::fs::hard_link(bench.path("old.csv"), bench.path("other.csv")).expect("it can be made");
+    bench.check_refused(&format!("run {job} --operations other.csv"), 4, &["has other names"]);
     let full = bench.fathom("run --target sim: --access random --time 5s --quiet --operations /dev/full");
     full.expect(4, &["cannot write /dev/full"]);
 }

@@ -282,8 +282,10 @@ fn the_queue_depth_of_a_slow_device_is_held() {
     let report = of("");
     near(number(&report, "/steps/0/streams/0/queue_depth_held"), 32.0, 0.003);
     let ratio = number(&report, "/steps/0/streams/0/little_ratio");
-    assert!((0.9..0.98).contains(&ratio), "{ratio}");
-    assert!(told(&report).is_some(), "{}", report["validity"]);
+    // 0.4 s of 5.4 are left to them, with a fourth of the slots in use.
+    assert!((0.93..0.97).contains(&ratio), "{ratio}");
+    let severity = if ratio < 0.95 { "warn" } else { "info" };
+    assert_eq!(told(&report), Some(Value::from(severity)), "{ratio} {}", report["validity"]);
     let report = of("ramp = \"1s\"\n");
     near(number(&report, "/steps/0/streams/0/queue_depth_held"), 32.0, 0.003);
     near(number(&report, "/steps/0/streams/0/little_ratio"), 1.0, 0.003);

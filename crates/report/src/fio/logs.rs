@@ -216,6 +216,7 @@ fn each_operation(
     for operation in operations {
         let OperationRow {
             kind,
+            reads_back: _,
             priority,
             bytes,
             target: _,

@@ -144,9 +144,10 @@ fn of_io_error(message: &str) -> String {
 /// A mismatch as fio tells it, from the record's words (`engine::mismatch`): what is wrong first, then where. What fio has
 /// no words for stays in fathom's. `protection` names the sum.
 fn of_mismatch(message: &str, protection: &str) -> String {
-    let (message, dumps) = message.split_once("; dumped as ").unwrap_or((message, ""));
+    let (message, dumps) = message.rsplit_once("; dumped as \"").unwrap_or((message, ""));
     let mut told = of_wrong(message, protection);
-    for name in dumps.split(" and ").filter(|name| !name.is_empty()) {
+    let names = dumps.strip_suffix('"').unwrap_or(dumps).split("\" and \"");
+    for name in names.filter(|name| !name.is_empty()) {
         let has = |what: &&str| name.rsplit('.').take(2).any(|part| part == *what);
         let what = ["received", "expected", "hdr_fail"].into_iter().find(has).unwrap_or("received");
         told.push_str(&format!("\n       {what} data dumped as {name}"));
@@ -258,9 +259,9 @@ mod tests {
                 "",
             ),
             (
-                "has damaged data; digest expected 01, found 02; dumped as g.4096.received.1 and g.4096.expected",
+                "has damaged data; digest expected 01, found 02; dumped as \"a and b.4096.received.1\" and \"g.4096.expected\"",
                 "crc32c: verify failed ",
-                "\n       Expected CRC: 01\n       Received CRC: 02\n       received data dumped as g.4096.received.1\n       \
+                "\n       Expected CRC: 01\n       Received CRC: 02\n       received data dumped as a and b.4096.received.1\n       \
                  expected data dumped as g.4096.expected",
             ),
         ] {
