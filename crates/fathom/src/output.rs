@@ -250,7 +250,7 @@ impl Growing {
     pub(crate) fn begin(path: &Path, spared: &Spared) -> Result<Self, String> {
         let fail = |error: std::io::Error| format!("cannot write {}: {error}", path.display());
         spared.spare(path, &Place::of(path))?;
-        let path = &followed(path);
+        let path = &path.canonicalize().unwrap_or_else(|_| followed(path));
         let there = std::fs::metadata(path).ok();
         if let Some(meta) = there.as_ref().filter(|meta| !meta.is_file()) {
             if meta.file_type().is_block_device() {

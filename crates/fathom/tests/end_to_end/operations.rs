@@ -105,7 +105,10 @@ fn what_is_counted_does_not_depend_on_whether_each_is_looked_at() {
             bench.fathom(&format!("run job.toml --quiet{more}")).expect(0, &[]);
             let report = bench.report();
             let steps = report["steps"].as_array().expect("steps").clone();
-            steps.iter().map(|step| (step["total"].clone(), step["streams"][0]["total"].clone())).collect::<Vec<_>>()
+            steps
+                .iter()
+                .map(|step| (step["total"].clone(), step["streams"][0]["total"].clone()))
+                .collect::<Vec<_>>()
         };
         let (together, apart) = (of(""), of(" --operations all.csv"));
         assert_eq!(together, apart, "{target} {workload} {stream}");
