@@ -119,7 +119,7 @@ fn step_finished(index: u32) -> Event {
         error: 0,
         verified: None,
         depth: None,
-        emptied: Some(fathom_schema::Emptied { since: Nanos(5), in_flight_ns: 7 }),
+        emptied: None,
         waiting: 0,
         oldest_waiting: Nanos::ZERO,
     };

@@ -145,8 +145,9 @@ fn measured_latencies_answer_instead_of_the_law() {
     let document = bench.fathom("fit r.csv --json --latency 1600us").expect(0, &[]).json();
     // Milliseconds, by Little's law; half way between 1.3 and 1.9.
     assert!((number(&document, "/limits/0/n") - 6.0).abs() < 1e-9, "{document:#}");
-    // That law leaves 1.2675 and 1.6625 of these latencies, half way 1.465: 6 / 1.6 ms times that.
-    assert!((number(&document, "/limits/0/x") - 5493.75).abs() < 1e-9, "{document:#}");
+    // N/X is 4/3900 and 8/7000 there, half way 1.0842 ms: 6 ÷ that.
+    let expect = 6.0 / f64::midpoint(4.0 / 3900.0, 8.0 / 7000.0);
+    assert!((number(&document, "/limits/0/x") - expect).abs() < 1e-6, "{document:#}");
 }
 
 #[test]
