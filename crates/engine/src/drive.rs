@@ -562,9 +562,34 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         self.engine.submit()?;
         let accepted = self.clock.now();
         let took = accepted.since(submitted).0;
-        // Of one kind and in a row: counted together.
-        let mut row = (OperationKind::Read, 0);
         let counts = self.state != State::Ramp;
+        if let [slot] = self.staged[..] {
+            let slot = &mut self.slots[slot as usize];
+            slot.accepted = accepted;
+            if counts {
+                self.recorder.cell.kind(slot.operation.kind).record_submission(took);
+            }
+        } else {
+            self.accept_rows(accepted, took, counts);
+        }
+        self.batch.learn(took, staged);
+        let count = u32::try_from(staged).unwrap_or(u32::MAX);
+        let in_flight = u32::try_from(self.in_flight()).unwrap_or(u32::MAX);
+        let cell = &mut self.recorder.cell;
+        cell.in_flight_ns += u64::from(in_flight - count) * submitted.since(self.integrated_until).0
+            + u64::from(in_flight) * took;
+        self.integrated_until = accepted;
+        (self.last_issued, self.emptying_ns) = (accepted, 0);
+        cell.depth_levels[fathom_metrics::depth_class(in_flight)] += u64::from(count);
+        cell.submit_sizes[fathom_metrics::size_class(count)] += 1;
+        self.staged.clear();
+        Ok(accepted)
+    }
+
+    /// Marks what went down together as accepted. What is of one kind and in a row is counted together.
+    #[inline(always)]
+    fn accept_rows(&mut self, accepted: Nanos, took: u64, counts: bool) {
+        let mut row = (OperationKind::Read, 0);
         for &slot in &self.staged {
             let slot = &mut self.slots[slot as usize];
             slot.accepted = accepted;
@@ -580,18 +605,6 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         if counts && row.1 > 0 {
             self.recorder.cell.kind(row.0).record_submissions(took, row.1);
         }
-        self.batch.learn(took, staged);
-        let count = u32::try_from(staged).unwrap_or(u32::MAX);
-        let in_flight = u32::try_from(self.in_flight()).unwrap_or(u32::MAX);
-        let cell = &mut self.recorder.cell;
-        cell.in_flight_ns += u64::from(in_flight - count) * submitted.since(self.integrated_until).0
-            + u64::from(in_flight) * took;
-        self.integrated_until = accepted;
-        (self.last_issued, self.emptying_ns) = (accepted, 0);
-        cell.depth_levels[fathom_metrics::depth_class(in_flight)] += u64::from(count);
-        cell.submit_sizes[fathom_metrics::size_class(count)] += 1;
-        self.staged.clear();
-        Ok(accepted)
     }
 
     /// Reaps at least `min` and at most `most` completions or until `until`; counts them; returns how many and the time
@@ -633,7 +646,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         if self.needs_control(completed) {
             self.control(completed);
         }
-        if found > 1 && self.schedule.is_none() && !self.looks_closer {
+        if found > 1 && self.went_together() && self.schedule.is_none() && !self.looks_closer {
             self.count_in_rows(found, completed);
         } else {
             for index in 0..found {
@@ -641,6 +654,13 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             }
         }
         Ok((found as u64, completed))
+    }
+
+    /// Whether the first two that came up had gone down at one time: where they had not, others have not either.
+    #[inline(always)]
+    fn went_together(&self) -> bool {
+        let submitted = |at: usize| self.slots[self.completions[at].slot as usize].submitted;
+        submitted(0) == submitted(1)
     }
 
     #[inline(always)]

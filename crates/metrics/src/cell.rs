@@ -79,6 +79,12 @@ pub struct KindCell {
 }
 
 impl KindCell {
+    /// Counts one operation that was accepted by a submission of `ns`.
+    #[inline]
+    pub fn record_submission(&mut self, ns: u64) {
+        self.submission.record(ns);
+    }
+
     /// Counts `n` operations, at least one, that were accepted by a submission of `ns`.
     #[inline]
     pub fn record_submissions(&mut self, ns: u64, n: u64) {
