@@ -656,7 +656,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         Ok((found as u64, completed))
     }
 
-    /// Whether the first two that came up had gone down at one time: where they had not, others have not either.
+    /// Whether the first two that came up had gone down at one time: where they had not, others hardly have, and looking for rows
+    /// takes longer than it saves.
     #[inline(always)]
     fn went_together(&self) -> bool {
         let submitted = |at: usize| self.slots[self.completions[at].slot as usize].submitted;

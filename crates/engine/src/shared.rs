@@ -18,6 +18,12 @@ const LOOKS_EVERY: (Nanos, Nanos) = (Nanos::millis(10), Nanos::millis(200));
 /// CPU.
 const LOOK_OF_EACH: Nanos = Nanos::micros(100);
 
+/// How long each of so many workers waits at most before it looks at its stop flag.
+fn look_every(workers: usize) -> Nanos {
+    let (least, most) = LOOKS_EVERY;
+    Nanos(LOOK_OF_EACH.0.saturating_mul(workers as u64)).clamp(least, most)
+}
+
 /// What all workers of a step share.
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -90,11 +96,10 @@ impl Shared {
         };
         let follows =
             |(index, stream): (usize, &Stream)| (!stream.control.ends_with.is_empty()).then_some(index);
-        let all: usize = streams.iter().map(&workers).sum();
-        let (least, most) = LOOKS_EVERY;
+        let all = streams.iter().map(&workers).sum();
         Self {
             streams: streams.iter().map(shared).collect(),
-            look_every: Nanos(LOOK_OF_EACH.0.saturating_mul(all as u64)).clamp(least, most),
+            look_every: look_every(all),
             followers: streams.iter().enumerate().filter_map(follows).collect(),
             has_failed: AtomicBool::new(false),
             ends_run: AtomicBool::new(false),
@@ -308,5 +313,16 @@ impl Shared {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, ()> {
         self.turn.lock().expect("no thread panics while it holds the lock")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_workers_look_often_and_many_do_not_take_a_cpu_for_it() {
+        let of = |workers: usize| look_every(workers).0 / 1_000_000;
+        assert_eq!([0, 1, 100, 500, 2000, 65_536].map(of), [10, 10, 10, 50, 200, 200]);
     }
 }

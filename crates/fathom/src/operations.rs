@@ -20,12 +20,6 @@ pub(crate) struct Operations {
 impl Operations {
     /// For a document at `path`.
     pub(crate) fn new(path: &Path, spared: &Spared) -> Result<Self, String> {
-        if path == Path::new("-") {
-            return Err(
-                "--operations: standard output has the report; name a file, or a pipe that something reads"
-                    .to_owned(),
-            );
-        }
         let csv = OperationsCsv::new(Growing::begin(path, spared)?).map_err(|error| cannot(path, &error))?;
         Ok(Self { path: path.to_owned(), csv, failure: None, is_told: false })
     }

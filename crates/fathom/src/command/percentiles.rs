@@ -41,7 +41,8 @@ pub(crate) struct PercentilesArgs {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Which percentiles
-    #[arg(allow_negative_numbers = true, value_parser = percent, long, value_name = "P,…", value_delimiter = ',', default_value = "50,90,95,99,99.9,99.99,99.999")]
+    #[arg(long, value_name = "P,…", value_delimiter = ',', default_value = "50,90,95,99,99.9,99.99,99.999")]
+    #[arg(allow_negative_numbers = true, value_parser = percent)]
     percentiles: Vec<f64>,
     /// Title or number of the column of latencies
     #[arg(long, value_name = "COLUMN")]

@@ -22,6 +22,12 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
 }
 
 fn try_run(args: &RunArgs) -> Result<Exit, Exit> {
+    if args.operations.as_deref() == Some(Path::new("-")) {
+        terminal::message(
+            "error: --operations: standard output has the report; name a file, or a pipe that something reads",
+        );
+        return Err(Exit::Usage);
+    }
     let store = store_folder(args.store.as_ref());
     let mut loaded = load::load(&args.job);
     args.bounds.add_to(&mut loaded);

@@ -239,6 +239,27 @@ fn what_was_committed_survives_sigkill() {
     bench.fathom("run --target null: --time 100ms").expect(0, &[]);
 }
 
+/// What stood under the name of a file of operations stays until the whole one takes its place.
+#[test]
+fn operations_have_their_name_when_the_run_has_ended() {
+    for (signal, code) in [(Signal::KILL, 137), (Signal::INT, 130)] {
+        let bench = Bench::new();
+        bench.write("all.csv", "old");
+        let mut running = bench.start(&format!("{LONG} --operations all.csv"));
+        after(&mut running, 2);
+        let text = || std::fs::read_to_string(bench.path("all.csv")).expect("it is there");
+        assert_eq!(text(), "old");
+        running.signal(signal);
+        running.ended().expect(code, &[]);
+        if signal == Signal::KILL {
+            assert_eq!(text(), "old");
+        } else {
+            let counted = number(&bench.report(), "/steps/0/total/all/operations");
+            assert!((text().lines().count() as f64 - 1.0 - counted).abs() < 0.5, "{counted}");
+        }
+    }
+}
+
 /// Where the end never comes, a second signal gets out: here a document for a pipe that nobody reads.
 #[test]
 fn a_second_signal_ends_at_once() {
