@@ -134,7 +134,15 @@ pub fn environment(targets: &[TargetFact]) -> Vec<EnvironmentFact> {
 
 /// As [`environment`], on a host whose kernel shows itself at `roots`. Free space is as `targets` has it.
 pub fn environment_at(roots: &Roots, targets: &[TargetFact]) -> Vec<EnvironmentFact> {
-    environment_of(roots, &Blocks::read(roots), targets)
+    environment_of(roots, &Blocks::below(roots, &devices_of(targets)), targets)
+}
+
+/// The devices under these targets, each once: many files are on few.
+fn devices_of(targets: &[TargetFact]) -> Vec<&BlockDevice> {
+    let mut devices: Vec<&BlockDevice> = targets.iter().filter_map(|target| target.device.as_ref()).collect();
+    devices.sort_by_key(|device| device.number);
+    devices.dedup_by_key(|device| device.number);
+    devices
 }
 
 /// Facts of `after` whose value is another than in `before`, with the new value; those that are gone, without one.

@@ -114,6 +114,29 @@ impl Blocks {
         blocks
     }
 
+    /// These devices and all that they stand on, and no others: what is read does not grow with what a host has. Who stands on them
+    /// is not told.
+    pub(super) fn below(roots: &Roots, devices: &[&BlockDevice]) -> Self {
+        let class = roots.sys.join("class/block");
+        let mut blocks = Self { nodes: Vec::new(), dev: roots.dev.clone() };
+        let mut folders: Vec<PathBuf> =
+            devices.iter().map(|device| class.join(device.name.replace('/', "!"))).collect();
+        while let Some(folder) = folders.pop() {
+            let Some(mut node) = folder.canonicalize().ok().and_then(Node::read) else { continue };
+            if blocks.numbered(node.number).is_some() {
+                continue;
+            }
+            let below = node.disk.iter().chain(&node.slaves);
+            folders.extend(below.map(|name| class.join(name)));
+            if let Some(folder) = node.backing.as_deref().and_then(|path| folder_behind(roots, path)) {
+                node.behind = text(&folder.join("dev")).and_then(|number| device_number(&number));
+                folders.push(folder);
+            }
+            blocks.nodes.push(node);
+        }
+        blocks
+    }
+
     /// The device of that kernel name.
     pub(super) fn named(&self, name: &str) -> Option<&Node> {
         self.nodes.iter().find(|node| node.name == name)
@@ -137,14 +160,10 @@ impl Blocks {
     /// The device behind a path such as a mount's source: by the number of its node, or by its name where the node is
     /// not there (a container, or `/dev` of another namespace).
     pub(super) fn at_path(&self, path: &Path) -> Option<&Node> {
-        let below = path.strip_prefix("/dev").map_or_else(|_| path.to_owned(), |rest| self.dev.join(rest));
-        let found = below.canonicalize().unwrap_or(below);
-        if let Ok(meta) = found.metadata()
-            && meta.file_type().is_block_device()
-        {
-            return self.numbered(number_of(meta.rdev()));
+        match Device::at(&self.dev, path)? {
+            Device::Numbered(number) => self.numbered(number),
+            Device::Named(name) => self.named(&name),
         }
-        found.starts_with(&self.dev).then(|| self.named(&found.file_name()?.to_string_lossy())).flatten()
     }
 
     /// Everything that `node` stands on, itself first: slaves of it and of its disk, all the way down.
@@ -187,6 +206,37 @@ impl Blocks {
             content: ContentFact::Unknown,
         }
     }
+}
+
+/// What a path says of the device that it leads to.
+enum Device {
+    Numbered(DeviceNumber),
+    Named(String),
+}
+
+impl Device {
+    /// By the number of its node, or by its name below `dev` where the node is not there.
+    fn at(dev: &Path, path: &Path) -> Option<Self> {
+        let below = path.strip_prefix("/dev").map_or_else(|_| path.to_owned(), |rest| dev.join(rest));
+        let found = below.canonicalize().unwrap_or(below);
+        if let Ok(meta) = found.metadata()
+            && meta.file_type().is_block_device()
+        {
+            return Some(Self::Numbered(number_of(meta.rdev())));
+        }
+        let name = found.starts_with(dev).then(|| found.file_name()).flatten()?;
+        Some(Self::Named(name.to_string_lossy().into_owned()))
+    }
+}
+
+/// The folder in sysfs of the device that a path leads to.
+fn folder_behind(roots: &Roots, path: &Path) -> Option<PathBuf> {
+    Some(match Device::at(&roots.dev, path)? {
+        Device::Numbered(DeviceNumber { major, minor }) => {
+            roots.sys.join(format!("dev/block/{major}:{minor}"))
+        }
+        Device::Named(name) => roots.sys.join("class/block").join(name),
+    })
 }
 
 /// A device number as the system packs it, taken apart.
@@ -261,6 +311,32 @@ mod tests {
         check("md", "md0", ("md0", "", "", &["md0", "sda1", "sdb1", "sda", "sdb"]));
         check("lvm", "dm-1", ("dm-1", "dm vg-home", "", &["dm-1", "sda2", "sda"]));
         check("loop", "loop1p1", ("loop1", "", "", &["loop1p1", "loop1", "sdb"]));
+    }
+
+    #[test]
+    fn what_a_device_stands_on_is_read_by_itself() {
+        for fixture in ["disks", "md", "lvm", "loop"] {
+            let tree = tree(fixture);
+            let all = Blocks::read(&tree.roots);
+            for node in &all.nodes {
+                let device = all.describe(&tree.roots, node);
+                let below = Blocks::below(&tree.roots, &[&device]);
+                let names = |blocks: &Blocks| -> Vec<String> {
+                    let node = blocks.numbered(device.number).unwrap();
+                    blocks.stack(node).iter().map(|node| node.name.clone()).collect()
+                };
+                assert_eq!(names(&below), names(&all), "{fixture} {}", node.name);
+                assert_eq!(below.nodes.len(), names(&all).len(), "{fixture} {}: no others", node.name);
+            }
+        }
+        let gone = BlockDevice { name: "sdz".to_owned(), ..all_of("disks") };
+        assert_eq!(Blocks::below(&tree("disks").roots, &[&gone]).nodes, []);
+    }
+
+    fn all_of(fixture: &str) -> BlockDevice {
+        let tree = tree(fixture);
+        let blocks = Blocks::read(&tree.roots);
+        blocks.describe(&tree.roots, &blocks.nodes[0])
     }
 
     #[test]

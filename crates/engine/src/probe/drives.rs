@@ -4,10 +4,11 @@
 mod smartctl;
 
 use super::block::{Blocks, Node};
+use super::devices_of;
 use super::roots::Roots;
 use fathom_io::clock;
 use fathom_schema::drive as name;
-use fathom_schema::{BlockDevice, DeviceNumber, EnvironmentFact, TargetFact};
+use fathom_schema::{DeviceNumber, EnvironmentFact, TargetFact};
 use fathom_units::Nanos;
 use rustix::fs::OFlags;
 use std::fs::File;
@@ -35,14 +36,9 @@ const WARNINGS: [&str; 6] = [
 /// long, have one fact without a value, whose source says why. All are asked at once. Arrays, volumes, loop devices and guests'
 /// disks have nothing to say.
 pub fn drives(targets: &[TargetFact], patience: Nanos) -> Vec<EnvironmentFact> {
-    let mut devices: Vec<&BlockDevice> = targets.iter().filter_map(|target| target.device.as_ref()).collect();
-    devices.sort_by_key(|device| device.number);
-    devices.dedup_by_key(|device| device.number);
-    if devices.is_empty() {
-        return Vec::new();
-    }
+    let devices = devices_of(targets);
     let roots = Roots::default();
-    let blocks = Blocks::read(&roots);
+    let blocks = Blocks::below(&roots, &devices);
     let mut disks: Vec<&Node> = Vec::new();
     for node in devices.iter().filter_map(|device| blocks.numbered(device.number)) {
         for disk in blocks.stack(node).into_iter().filter(|node| !node.is_partition()) {

@@ -2,9 +2,9 @@
 
 use super::block::{Blocks, Node};
 use super::counters::device_counters_at;
+use super::devices_of;
 use super::roots::{Roots, names, text};
 use fathom_schema::{DeviceCounters, DeviceNumber, DeviceUse, Gauges, Pressure, TargetFact, Temperature};
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// What this host says of itself and of the devices under `targets` now.
@@ -15,13 +15,11 @@ pub fn gauges(targets: &[TargetFact]) -> Gauges {
 /// As [`gauges`], on a host whose kernel shows itself at `roots`.
 pub fn gauges_at(roots: &Roots, targets: &[TargetFact]) -> Gauges {
     let ticks = ticks(roots);
-    let blocks = Blocks::read(roots);
     let mut temperatures: Vec<Temperature> = Vec::new();
-    // Many files are on few devices.
-    let numbers: BTreeSet<DeviceNumber> =
-        targets.iter().filter_map(|target| target.device.as_ref()).map(|device| device.number).collect();
-    for number in numbers {
-        let Some(node) = blocks.numbered(number) else { continue };
+    let devices = devices_of(targets);
+    let blocks = Blocks::below(roots, &devices);
+    for device in devices {
+        let Some(node) = blocks.numbered(device.number) else { continue };
         for node in blocks.stack(node) {
             if temperatures.iter().all(|known| known.device != node.name) {
                 temperatures.extend(temperature(node));
