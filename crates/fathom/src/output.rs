@@ -10,6 +10,7 @@ use fathom_planner::safety;
 use fathom_schema::Facts;
 use rustix::fs::{Access, CWD, FallocateFlags, RenameFlags, access, fallocate, getxattr, renameat_with};
 use rustix::io::Errno;
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions};
@@ -70,13 +71,14 @@ impl Place {
 }
 
 /// What no output may take the place of: a job's targets, the files it was read from, whatever is in use, and the records
-/// of runs. As it lies at one moment.
+/// of runs. As it lies at one moment: what is in use, at that of the first output that is there already.
 pub(crate) struct Spared {
     targets: Vec<PathBuf>,
     job_files: Vec<PathBuf>,
     store: PathBuf,
     named: HashMap<Place, String>,
-    uses: FileUses,
+    /// Looked at where an output asks: it reads all devices of the host.
+    uses: OnceCell<FileUses>,
 }
 
 impl Spared {
@@ -115,8 +117,7 @@ impl Spared {
             targets.iter().map(|path| of(path, format!("the target {} of this job", path.display())));
         // Of two that are one, the target is the graver.
         let named = job.chain(target).collect();
-        let uses = FileUses::look(&Roots::default(), &store);
-        Self { targets, job_files, store, named, uses }
+        Self { targets, job_files, store, named, uses: OnceCell::new() }
     }
 
     /// Fails with words when the output `path`, which leads to `place`, is one of them.
@@ -126,8 +127,11 @@ impl Spared {
             return Err(format!("the output {shown} is {what}; name another file"));
         }
         let Ok(resolved) = path.canonicalize() else { return Ok(()) };
-        let uses = if resolved.is_file() { self.uses.of_file(&resolved, false) } else { Vec::new() };
-        match uses.as_slice() {
+        if !resolved.is_file() {
+            return Ok(());
+        }
+        let in_use = self.uses.get_or_init(|| FileUses::look(&Roots::default(), &self.store));
+        match in_use.of_file(&resolved, false).as_slice() {
             [] => Ok(()),
             uses => Err(format!("the output {shown} is in use: {}; name another file", safety::uses(uses))),
         }
