@@ -80,6 +80,14 @@ const EXACT: f64 = 1e-6;
 /// Splits of the loads that are tried for a hard ceiling: each is a fit of its own.
 const SPLITS_MAX: usize = 64;
 
+/// A law fitted once more.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Again {
+    pub(super) law: Law,
+    /// With coefficients below their bounds too, which are no law but scatter as those of data do.
+    pub(super) unbounded: Law,
+}
+
 impl Fit {
     /// Straight line through the origin.
     pub fn linear(points: &[Point], weighting: Weighting) -> Option<Self> {
@@ -241,15 +249,16 @@ impl Fit {
     }
 
     /// The same law fitted to other points, or to errors that grow with another power of throughput, starting where this one ended.
-    pub(super) fn again(&self, points: &[Point], power: f64) -> Option<Law> {
+    pub(super) fn again(&self, points: &[Point], power: f64) -> Option<Again> {
         let weighted = weigh(points, power);
-        match self.law {
+        let law = match self.law {
             Law::Linear { .. } => Self::linear_by(points, power).map(|fit| fit.law),
             Law::Usl { alpha, beta, gamma } => {
                 let found = free_usl(&weighted, &[[alpha, beta, gamma]]).map(|(parameters, _)| parameters);
-                let [alpha, beta, gamma] =
+                let bounded =
                     found.filter(is_feasible).or_else(|| usl_on_faces(&weighted, &[[alpha, beta, gamma]]))?;
-                Some(Law::Usl { alpha, beta, gamma })
+                let law_of = |[alpha, beta, gamma]: [f64; 3]| Law::Usl { alpha, beta, gamma };
+                return Some(Again { law: law_of(bounded), unbounded: law_of(found.unwrap_or(bounded)) });
             }
             Law::SoftMin { slope, cap, sharpness } => {
                 let starts = [[slope.ln(), cap.ln(), sharpness.ln()]];
@@ -257,7 +266,8 @@ impl Fit {
                 Some(Law::SoftMin { slope, cap, sharpness })
             }
             Law::Capped { .. } => Self::capped_by(points, power).map(|fit| fit.law),
-        }
+        };
+        law.map(|law| Again { law, unbounded: law })
     }
 
     /// Whether no point is off the law by more than a millionth.

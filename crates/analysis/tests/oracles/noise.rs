@@ -92,3 +92,31 @@ fn what_is_flat_in_noise_is_saturated_from_the_start() {
     let points: Vec<Point> = loads.iter().zip(xs).map(|(&n, x)| Point { n, x }).collect();
     assert_eq!(answers(&points, None, Weighting::Equal, &[], 1).verdict, Verdict::Flat);
 }
+
+/// Eight equal units without coherency, which is at its bound then: half of all fits are there, and the others take contention for it.
+#[test]
+fn intervals_of_equal_units_hold_at_the_bound_of_coherency() {
+    const SEEDS: u64 = 400;
+    let law = Law::Usl { alpha: 0.125, beta: 0.0, gamma: 1000.0 };
+    let truths = [8.0, law.knee().expect("it bends")];
+    for (noise, power) in [(60.0, 0.0), (160.0, 1.0)] {
+        let (mut held, mut told) = ([0_u64; 2], [0_u64; 2]);
+        for seed in 0..SEEDS {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let noisy = |n: f64| {
+                let x = law.throughput(n);
+                Point { n, x: x + noise * (x / 8000.0).powf(power) * normal(&mut random) }
+            };
+            let points: Vec<Point> = LOADS.iter().flat_map(|&n| [n; 3]).map(noisy).collect();
+            let found = answers(&points, None, Weighting::Equal, &[], seed);
+            let figures = [found.parallel_units, found.knee];
+            for (at, figure) in figures.into_iter().enumerate() {
+                let Some((low, high)) = figure.and_then(|figure| figure.interval) else { continue };
+                told[at] += 1;
+                held[at] += u64::from((low..=high).contains(&truths[at]));
+            }
+        }
+        let held_of = |at: usize, percent: u64| told[at] == SEEDS && held[at] * 100 >= SEEDS * percent;
+        assert!(held_of(0, 92) && held_of(1, 90), "{held:?} of {told:?} with {noise} and {power}");
+    }
+}
