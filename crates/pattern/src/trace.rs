@@ -331,11 +331,25 @@ impl<'a> Gatherer<'a> {
             self.fault(&place(), "it ends beyond 2^63 bytes");
             return Ok(());
         }
+        let file = self.file(name)?;
+        // A result has a sign: what it cannot count goes in parts, as the kernel cuts trims itself.
+        let (mut offset, mut left) = (offset, length);
+        while left > LENGTH_MAX {
+            self.add(file, action, offset, LENGTH_MAX)?;
+            (offset, left) = (offset + u64::from(LENGTH_MAX), left - LENGTH_MAX);
+        }
+        self.add(file, action, offset, left)
+    }
+
+    /// Adds one operation that can be made.
+    fn add(&mut self, file: u32, action: Action, offset: u64, length: u32) -> Result<(), TraceError> {
+        let kind = action.kind();
+        let is_sync = kind == OperationKind::Sync;
+        let end = offset + u64::from(length);
         if self.operations == TRACE_OPERATIONS_MAX {
             let message = format!("it has more than {TRACE_OPERATIONS_MAX} operations; split it");
             return Err(TraceError::Format(message));
         }
-        let file = self.file(name)?;
         let of_file = &mut self.fact.files[file as usize];
         of_file.end = of_file.end.max(end);
         of_file.reads |= action == Action::Read;

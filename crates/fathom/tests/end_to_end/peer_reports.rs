@@ -129,6 +129,8 @@ fn a_list_of_formats_is_one_after_another() {
     assert!(document["jobs"][0]["read"]["clat_ns"]["bins"].is_object());
     // Nothing but the document where nothing else is asked for.
     bench.fathom("fio --output-format=json --name=a --ioengine=null --size=1m").json();
+    // A list that comes later is the whole of what is wanted.
+    bench.fathom("fio --append-terse --output-format=json --name=a --ioengine=null --size=1m").json();
     // In a file all of it is, and nothing beside.
     let ended = bench.fathom("fio --append-terse --output=both --name=a --ioengine=null --size=1m");
     assert_eq!(ended.expect(0, &[]).out, "");

@@ -414,6 +414,8 @@ fn areas(switches: &mut Switches, text: &str) -> String {
 
 fn formats(switches: &mut Switches, text: &str) -> Result<(), String> {
     switches.output_format.clear();
+    // As in fio, a list that comes later is the whole of it.
+    switches.append_terse = false;
     for word in text.split(',') {
         let format = match word.trim() {
             "normal" => OutputFormat::Normal,

@@ -75,6 +75,25 @@ fn version_3_says_when() {
 }
 
 #[test]
+fn trims_longer_than_a_result_can_count_go_in_parts() {
+    const GIB: u64 = 1 << 30;
+    let text = |what: &str| format!("fio version 3 iolog\n0 a add\n0 a {what}\n0 a write 0 1\n");
+    let length = 3 * GIB + 7;
+    let parts = [
+        format!("T0@5+{GIB}"),
+        format!("T0@{}+{GIB}", 5 + GIB),
+        format!("T0@{}+{GIB}", 5 + 2 * GIB),
+        format!("T0@{}+7", 5 + 3 * GIB),
+        "W0@0+1".to_owned(),
+    ];
+    check(&text(&format!("trim 5 {length}")), &rule(), &parts.each_ref().map(|part| &**part), &[]);
+    let whole = format!("T0@0+{GIB}");
+    check(&text(&format!("trim 0 {GIB}")), &rule(), &[&whole, "W0@0+1"], &[]);
+    let says = format!("line 3: {length} bytes; one operation moves at most {GIB}");
+    check(&text(&format!("write 5 {length}")), &rule(), &["W0@0+1"], &[&says]);
+}
+
+#[test]
 fn times_that_nobody_lives_to_see_are_told() {
     let three = "fio version 3 iolog\n0 a add\n5 a read 0 1\n18446744073709551615 a read 1 1\n7 a read 2 1\n9 a read 3 1\n";
     let says = "line 4: its time is 213503 days after the start, and has to be at most 366; correct or split the trace";
