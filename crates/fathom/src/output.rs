@@ -82,7 +82,7 @@ pub(crate) struct Spared {
 }
 
 impl Spared {
-    /// Looks now.
+    /// Looks now, at what is in use once an output asks for it.
     pub(crate) fn of(facts: &Facts, job_files: &[PathBuf], store: &Path) -> Self {
         let targets = facts.targets.iter().map(|target| target.path.clone()).collect();
         Self::new(targets, job_files.to_vec(), store.to_owned())

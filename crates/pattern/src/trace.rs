@@ -22,7 +22,7 @@ const FILES_MAX: usize = 1 << 16;
 /// Faulty lines that are told one by one.
 const FAULTS_TOLD: usize = 8;
 
-/// Largest read or write: what one system call moves, rounded down to a power of two. Trims move nothing.
+/// Largest read or write: what one system call moves, rounded down to a power of two. Trims, which move nothing, go in parts of it.
 const LENGTH_MAX: u32 = 1 << 30;
 
 /// Why a trace cannot be replayed.

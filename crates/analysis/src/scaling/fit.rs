@@ -84,7 +84,7 @@ const SPLITS_MAX: usize = 64;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Again {
     pub(super) law: Law,
-    /// With coefficients below their bounds too, which are no law but scatter as those of data do.
+    /// With coefficients beyond their bounds too, which are no law but scatter as those of data do.
     pub(super) unbounded: Law,
 }
 

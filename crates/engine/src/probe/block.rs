@@ -79,16 +79,15 @@ impl Node {
     }
 }
 
-/// All block devices of a host.
+/// Block devices of a host: all of them, or those below some, of which it is not known then who stands on them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Blocks {
-    /// In the order of their names.
     pub(super) nodes: Vec<Node>,
     dev: PathBuf,
 }
 
 impl Blocks {
-    /// Reads sysfs; devices without a number (paths of a multipath `NVMe`) cannot be opened and are left out.
+    /// All of them, in the order of their names. Reads sysfs; devices without a number (paths of a multipath `NVMe`) cannot be opened and are left out.
     pub(super) fn read(roots: &Roots) -> Self {
         let class = roots.sys.join("class/block");
         let folders = names(&class).into_iter().filter_map(|name| class.join(name).canonicalize().ok());
@@ -231,11 +230,14 @@ impl Device {
 
 /// The folder in sysfs of the device that a path leads to.
 fn folder_behind(roots: &Roots, path: &Path) -> Option<PathBuf> {
+    let class = roots.sys.join("class/block");
     Some(match Device::at(&roots.dev, path)? {
         Device::Numbered(DeviceNumber { major, minor }) => {
-            roots.sys.join(format!("dev/block/{major}:{minor}"))
+            let folder = roots.sys.join(format!("dev/block/{major}:{minor}"));
+            // Not every container shows it.
+            if folder.exists() { folder } else { class.join(path.file_name()?) }
         }
-        Device::Named(name) => roots.sys.join("class/block").join(name),
+        Device::Named(name) => class.join(name),
     })
 }
 
