@@ -202,7 +202,7 @@ impl Reader<'_> {
                         span,
                         message,
                         "use a number up to 9223372036854775807, or write a size or a rate as a text with its unit, \
-                         e.g. \"16EiB\" or \"1M/s\"",
+                         e.g. \"16TiB\" or \"1M/s\"",
                     );
                     return None;
                 };

@@ -10,9 +10,6 @@ use crate::rng::{Purpose, Rng, derive};
 use crate::track::{Stride, Track};
 use fathom_schema::{Distribution, Extent, OperationKind, SharePart};
 
-/// Longest extent, in bytes: positions stay exact when a size and a stride are added to them.
-const EXTENT_MAX: u64 = 1 << 62;
-
 /// Kinds that have positions: read, write and trim.
 pub(crate) const PLACED_KINDS: usize = OperationKind::Sync as usize;
 
@@ -88,7 +85,7 @@ impl Region {
     pub(crate) fn new(extent: &Extent, rule: &GroundRule<'_>) -> Self {
         let Extent { target, start, length, room: _ } = *extent;
         let GroundRule { once, distribution, private, size, align, run_length, part, seed } = *rule;
-        assert!(length.0 <= EXTENT_MAX, "an extent of {length}; up to {EXTENT_MAX} B are possible");
+        assert!(length.0 <= Extent::LENGTH_MAX, "an extent of {length}; the planner refuses it");
         assert!(u64::from(size) <= length.0, "operations of {size} B in an extent of {length}");
         let positions = align.positions(length.0, size);
         // By what it is, not where it stands in the list: workers with different lists agree on the order of an extent.

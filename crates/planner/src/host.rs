@@ -212,8 +212,11 @@ fn check_open_files(
     let needed = files.saturating_add(held).saturating_add(FILES_OF_FATHOM);
     if limit > 0 && needed > limit {
         let message = format!("the step needs {needed} open files; the limit of this process is {limit}");
-        let rings = real.clone().any(|(_, stream)| matches!(stream.engine.kind, EngineKind::IoUring(_)));
-        let spare = if rings { ", or engine = \"psync\", which needs one less for each worker" } else { "" };
+        // A synchronous engine has a worker for each place in a queue, with files of its own.
+        let mut rings =
+            real.clone().filter(|(_, stream)| matches!(stream.engine.kind, EngineKind::IoUring(_)));
+        let spares = rings.clone().next().is_some() && rings.all(|(_, stream)| stream.queue_depth == 1);
+        let spare = if spares { ", or engine = \"psync\", which needs one less for each worker" } else { "" };
         let help = format!(
             "raise it with: ulimit -n {needed} (above the hard limit as root; LimitNOFILE={needed} for a \
              service); or use fewer \

@@ -237,6 +237,21 @@ impl Crew<'_> {
         coverage: Coverage,
         remarks: &mut Remarks,
     ) -> Option<Manned> {
+        let options = &self.stream.options;
+        let longest = plans.iter().flat_map(|plan| &plan.extents).map(|extent| extent.length).max();
+        // Who replays a trace draws no places.
+        if let Some(longest) = longest.filter(|longest| longest.0 > Extent::LENGTH_MAX)
+            && options.trace.span().is_none()
+        {
+            let most = Bytes(Extent::LENGTH_MAX);
+            let message = format!(
+                "the stream \"{}\" goes over {longest}; its operations can be placed in {most} at most",
+                self.stream.name
+            );
+            let place = options.size.span().or(Some(self.stream.span));
+            remarks.error("plan.region-too-large", place, message, "give it, or its target, a smaller size");
+            return None;
+        }
         let unit = self.operations.smallest;
         let blocks = |plan: &WorkerPlan| -> u64 {
             let all = saturating_sum(plan.extents.iter().map(|extent| extent.length.0 / unit));

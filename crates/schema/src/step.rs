@@ -283,6 +283,11 @@ pub struct Extent {
     pub room: Bytes,
 }
 
+impl Extent {
+    /// Longest one that operations are placed in, in bytes: positions stay exact when a size and a stride are added to them.
+    pub const LENGTH_MAX: u64 = 1 << 62;
+}
+
 /// Worker `index` of `count` that cover one extent together: it owns every k with k ≡ index (mod count) of a random
 /// once-per-pass order, and of an arrival schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

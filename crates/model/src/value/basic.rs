@@ -122,7 +122,7 @@ impl OptionValue for Vec<u32> {
                 Ok(all)
             }),
             Literal::Integer(n) => {
-                Ok(vec![u32::try_from(*n).map_err(|_| format!("{n} is no number of a CPU"))?])
+                Ok(vec![u32::try_from(*n).map_err(|_| format!("{n} is not from 0 to {}", u32::MAX))?])
             }
             Literal::Text(text) => {
                 let number = |part: &str| {

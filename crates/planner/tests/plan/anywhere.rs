@@ -31,6 +31,8 @@ fn contradictions_need_no_host() {
     check(&job("size = \"1MiB\"", "", "offset = \"2MiB\""), &["plan.past-end"]);
     check(&job("size = \"1MiB\"", "", "size = \"2MiB\""), &["plan.past-end"]);
     check(&job("size = \"1MiB\"", "", "workers = 1000"), &["plan.region-too-small"]);
+    check(&job("size = \"4097PiB\"", "", ""), &["plan.region-too-large"]);
+    check(&job("size = \"4097PiB\"", "", "size = \"4096PiB\""), &[]);
     check(&job("", mib, "bytes = \"4KiB\""), &["plan.quota"]);
     check(&job("", "", "engine = \"sim\""), &["plan.sim-target"]);
     check(&job("kind = \"null\"", "", "engine = \"psync\""), &["plan.engine-and-target"]);

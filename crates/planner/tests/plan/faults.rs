@@ -296,6 +296,16 @@ fn hosts_that_have_no_room() {
         &[
             "plan.open-files: the step needs 2065 open files; the limit of this process is 1024; raise it with: ulimit -n \
            2065 (above the hard limit as root; LimitNOFILE=2065 for a service); or use fewer workers or files, or \
+           files_at_once (openfiles)",
+        ],
+    );
+    check(
+        &job("", "access = \"random\"", "workers = 1000\nqueue_depth = 1"),
+        DISK,
+        |facts| facts.limits.open_files = 1024,
+        &[
+            "plan.open-files: the step needs 2065 open files; the limit of this process is 1024; raise it with: ulimit -n \
+           2065 (above the hard limit as root; LimitNOFILE=2065 for a service); or use fewer workers or files, or \
            files_at_once (openfiles), or engine = \"psync\", which needs one less for each worker",
         ],
     );

@@ -35,7 +35,10 @@ pub(super) fn tell(changes: &[Change], seconds: &[Second], view: &StepView<'_>, 
         1 => ", and one change more".to_owned(),
         count => format!(", and {count} changes more"),
     };
-    if let Some(cliff) = (0..changes.len()).find(|&at| is_cliff(changes, at)).map(|at| &changes[at]) {
+    // The last level of what goes to and fro may have begun to turn when the step ended.
+    let levels = two_levels(changes);
+    let cliff = (0..changes.len()).find(|&at| levels.is_none() && is_cliff(changes, at));
+    if let Some(cliff) = cliff.map(|at| &changes[at]) {
         let written = seconds[cliff.at].written_before;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a sum of counts")]
         let after = if written > 0.0 {
@@ -53,7 +56,7 @@ pub(super) fn tell(changes: &[Change], seconds: &[Second], view: &StepView<'_>, 
         );
         return;
     }
-    let returns = if let Some((low, high)) = two_levels(changes) {
+    let returns = if let Some((low, high)) = levels {
         let (first, last) = (time(&changes[0]), time(&changes[changes.len() - 1]));
         let (course, count) = (
             if low <= NOTHING_SHARE * high {

@@ -605,6 +605,8 @@ fn levels_that_come_back_are_no_cliffs() {
     check(60, &brief, &["goes to and fro between ", "6 changes from 10 s to 55 s"]);
     check(120, &|second| second / 20 % 2 == 1, &["goes to and fro between ", "5 changes from 20 s to 100 s"]);
     check(120, &|second| second / 20 % 2 == 0, &["goes to and fro between "]);
+    // It has just turned once more when the step ends.
+    check(42, &|second| second / 10 % 2 == 1, &["goes to and fro between "]);
     check(
         60,
         &|second| (20..40).contains(&second),
