@@ -287,6 +287,21 @@ fn paths_that_are_not_what_is_needed() {
     );
 }
 
+/// A synchronous engine has a worker for each place in a queue, and would need more files at a depth above 1.
+#[test]
+fn another_engine_is_a_remedy_for_few_files_at_depth_1() {
+    check(
+        &job("", "access = \"random\"", "workers = 1000\nqueue_depth = 1"),
+        DISK,
+        |facts| facts.limits.open_files = 1024,
+        &[
+            "plan.open-files: the step needs 2065 open files; the limit of this process is 1024; raise it with: ulimit -n \
+           2065 (above the hard limit as root; LimitNOFILE=2065 for a service); or use fewer workers or files, or \
+           files_at_once (openfiles), or engine = \"psync\", which needs one less for each worker",
+        ],
+    );
+}
+
 #[test]
 fn hosts_that_have_no_room() {
     check(
@@ -297,16 +312,6 @@ fn hosts_that_have_no_room() {
             "plan.open-files: the step needs 2065 open files; the limit of this process is 1024; raise it with: ulimit -n \
            2065 (above the hard limit as root; LimitNOFILE=2065 for a service); or use fewer workers or files, or \
            files_at_once (openfiles)",
-        ],
-    );
-    check(
-        &job("", "access = \"random\"", "workers = 1000\nqueue_depth = 1"),
-        DISK,
-        |facts| facts.limits.open_files = 1024,
-        &[
-            "plan.open-files: the step needs 2065 open files; the limit of this process is 1024; raise it with: ulimit -n \
-           2065 (above the hard limit as root; LimitNOFILE=2065 for a service); or use fewer workers or files, or \
-           files_at_once (openfiles), or engine = \"psync\", which needs one less for each worker",
         ],
     );
     check(

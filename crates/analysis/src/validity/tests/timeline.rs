@@ -590,7 +590,7 @@ fn alternating(seconds: u64, is_half: impl Fn(u64) -> bool, seed: u64) -> Record
     counted(&counts, false)
 }
 
-/// A level that comes back is told as such, and never as a fall that lasts.
+/// A level that comes back is told as such, and never as a fall that lasts: not where it has just turned when the step ends, either.
 #[test]
 fn levels_that_come_back_are_no_cliffs() {
     let check = |seconds: u64, is_half: &dyn Fn(u64) -> bool, expect: &[&str]| {
@@ -605,7 +605,6 @@ fn levels_that_come_back_are_no_cliffs() {
     check(60, &brief, &["goes to and fro between ", "6 changes from 10 s to 55 s"]);
     check(120, &|second| second / 20 % 2 == 1, &["goes to and fro between ", "5 changes from 20 s to 100 s"]);
     check(120, &|second| second / 20 % 2 == 0, &["goes to and fro between "]);
-    // It has just turned once more when the step ends.
     check(42, &|second| second / 10 % 2 == 1, &["goes to and fro between "]);
     check(
         60,
