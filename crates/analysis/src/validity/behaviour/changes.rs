@@ -35,9 +35,14 @@ pub(super) fn tell(changes: &[Change], seconds: &[Second], view: &StepView<'_>, 
         1 => ", and one change more".to_owned(),
         count => format!(", and {count} changes more"),
     };
-    // The last level of what goes to and fro may have begun to turn when the step ended.
+    // The last level of what goes to and fro may have begun to turn when the step ended: then it is no lower than those before.
     let levels = two_levels(changes);
-    let cliff = (0..changes.len()).find(|&at| levels.is_none() && is_cliff(changes, at));
+    let is_lower = |at: usize| {
+        let lowest =
+            changes[..at].iter().map(|earlier| earlier.before.min(earlier.after)).fold(f64::MAX, f64::min);
+        changes[at].after < (1.0 - LEVEL_MIN) * lowest
+    };
+    let cliff = (0..changes.len()).find(|&at| is_cliff(changes, at) && (levels.is_none() || is_lower(at)));
     if let Some(cliff) = cliff.map(|at| &changes[at]) {
         let written = seconds[cliff.at].written_before;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a sum of counts")]
