@@ -87,7 +87,8 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// All of them, in the order of their names. Reads sysfs; devices without a number (paths of a multipath `NVMe`) cannot be opened and are left out.
+    /// All of them, in the order of their names. Reads sysfs; devices without a number (paths of a multipath `NVMe`) cannot be opened
+    /// and are left out.
     pub(super) fn read(roots: &Roots) -> Self {
         let class = roots.sys.join("class/block");
         let folders = names(&class).into_iter().filter_map(|name| class.join(name).canonicalize().ok());
