@@ -11,6 +11,7 @@ mod solve;
 mod verdict;
 
 pub use choice::{Answers, Estimate, LOADS_MIN, LatencyLimit, Peak, answers};
+pub(crate) use curve::GAP;
 pub use curve::measured_limit;
 pub use fit::{Coefficient, Fit, Point, Weighting};
 pub use law::{Law, Operating};

@@ -253,6 +253,7 @@ fn of_rates(rates: &Rates, verdict: Verdict) -> String {
     let rate = |x: f64| format!("{}/s", Iops(x));
     let whose = if *is_held_back { ", by the queue depth and not by the targets" } else { "" };
     let most = format!("{}{whose}", rate(maximum.value));
+    let alone = alone_s.map_or_else(String::new, |alone| time(alone.value));
     match (verdict, carried, doubled) {
         (_, Some(carried), _) if *is_held_back => format!(
             "No saturation seen: {} are carried without a queue in the targets; full speed is {most}, and the targets may do more.",
@@ -264,7 +265,7 @@ fn of_rates(rates: &Rates, verdict: Verdict) -> String {
             format!(
                 "Full speed is {most}; from where on response times are twice the {} of an idle target was not measured: it lies between \
                  {} and {}, {} to {} % of that.",
-                time(alone_s.value),
+                alone,
                 rate(low),
                 rate(high),
                 share(low),
@@ -275,14 +276,14 @@ fn of_rates(rates: &Rates, verdict: Verdict) -> String {
         (Verdict::Queueing, _, Some(doubled)) => format!(
             "Operations wait for one another before full speed: response times are twice the {} of an idle \
              target from {} on, {} % of {most}.",
-            time(alone_s.value),
+            alone,
             rate(doubled.value),
             number((doubled.value / maximum.value * 100.0).round())
         ),
         (Verdict::Capped, _, Some(doubled)) => format!(
             "It takes what comes until it is nearly full: response times are twice the {} of an idle target from {} on, {} % \
              of the full speed of {most}.",
-            time(alone_s.value),
+            alone,
             rate(doubled.value),
             number((doubled.value / maximum.value * 100.0).round())
         ),
@@ -290,9 +291,14 @@ fn of_rates(rates: &Rates, verdict: Verdict) -> String {
             "It takes what comes until it is full: {} are carried without much waiting, full speed is {most}.",
             rate(*carried)
         ),
+        (Verdict::Flat, Some(carried), _) => format!(
+            "Saturated from the lowest rate on: {} are carried, full speed is {most}; how long an idle target takes is told by lower \
+             rates (--at).",
+            rate(*carried)
+        ),
         (_, Some(carried), _) => format!(
             "No saturation seen: response times stay below twice the {} of an idle target up to {}; full speed is {most}.",
-            time(alone_s.value),
+            alone,
             rate(*carried)
         ),
     }
@@ -305,7 +311,12 @@ pub fn figures_of(curve: &Curve) -> Vec<(String, String)> {
         let carried = carried.map_or_else(|| "none".to_owned(), |carried| format!("{}/s", Iops(carried)));
         let doubled = doubled.as_ref().map_or_else(|| "not reached".to_owned(), rate);
         lines.push(("highest rate carried".to_owned(), carried));
-        lines.push(("idle response time".to_owned(), with_interval(alone_s, "", &time)));
+        lines.push((
+            "idle response time".to_owned(),
+            alone_s
+                .as_ref()
+                .map_or_else(|| "not measured".to_owned(), |alone| with_interval(alone, "", &time)),
+        ));
         lines.push(("twice that".to_owned(), doubled));
     }
     // Over rates the ceiling is the most itself.
@@ -642,13 +653,15 @@ mod tests {
             states: Vec::new(),
             carried: Some(7977.0),
             doubled: doubled.map(estimate),
-            alone_s: estimate(0.001),
+            alone_s: Some(estimate(0.001)),
         };
         let said = of_rates(&rates(Some(7200.0)), Verdict::Capped);
         assert!(said.contains("twice the 1.00 ms of an idle target from 7200/s on, 90 % of"), "{said}");
         assert!(!said.contains("without much waiting"), "{said}");
         let said = of_rates(&rates(None), Verdict::Capped);
         assert!(said.contains("7977/s are carried without much waiting"), "{said}");
+        let said = of_rates(&Rates { alone_s: None, ..rates(None) }, Verdict::Flat);
+        assert!(said.starts_with("Saturated from the lowest rate on: 7977/s are carried"), "{said}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 // know of legends, keys or where the data comes from.
 
 import uPlot from "uplot";
+import { hatched } from "./hatch";
 import { palette, type Palette } from "./palette";
 import { inOne, inRows } from "./labels";
 import { bands, laneCount, laneHeight, marks, whiskers } from "./annotations";
@@ -46,7 +47,7 @@ export function options(
       width: 1.75,
       dash: [...line.dash],
       spanGaps: spec.spanGaps,
-      ...pathsOf(spec, line, color(line.color)),
+      ...pathsOf(spec, line, color(line.color), colors.page),
     });
   }
   const areas: uPlot.Band[] = [];
@@ -83,12 +84,12 @@ export function options(
 }
 
 /** How a line's points are joined and marked. */
-function pathsOf(spec: Spec, line: Line, color: string): Partial<uPlot.Series> {
+function pathsOf(spec: Spec, line: Line, color: string, page: string): Partial<uPlot.Series> {
   // A heat map shows its own colours; its lines are there for the cursor only.
   if (spec.heat) return { paths: () => null, points: { show: false } };
   if (line.shape === "bars") {
     const paths = uPlot.paths.bars?.({ size: [0.9, 60] });
-    return { ...(paths ? { paths } : {}), width: 1, fill: `${color}cc`, points: { show: false } };
+    return { ...(paths ? { paths } : {}), width: 1, fill: () => hatched(color, page, line.color), points: { show: false } };
   }
   const points = { show: true, size: line.shape === "points" ? 8 : 6, ...(line.shape === "points" ? { fill: color } : {}) };
   if (line.shape === "points") return { paths: () => null, points };

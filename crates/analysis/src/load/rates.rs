@@ -7,15 +7,12 @@
 
 use super::{Curve, LoadPoint};
 use crate::objective::{State, is_calm, state};
-use crate::scaling::{Answers, Estimate, LatencyLimit, Operating, Peak, Point, Verdict};
+use crate::scaling::{Answers, Estimate, GAP, LatencyLimit, Operating, Peak, Point, Verdict};
 use crate::statistics::{Redraw, Sample, nearest_rank};
 use fathom_schema::LatencyGoal;
 use fathom_units::Iops;
 
-/// Share of the most between two rates that leaves open where between them a response time is reached: one rate of the
-/// usual ten is missing.
-const GAP: f64 = 0.15;
-/// As [`GAP`], where the higher rate was not carried: so near, a straight line of 1/R errs by as much as rates do.
+/// As [`GAP`], of which one rate of the usual ten that is missing is more, where the higher rate was not carried: so near, a straight line of 1/R errs by as much as rates do.
 const GAP_OVERLOADED: f64 = 0.03;
 /// Resamples of the measured rates.
 const RESAMPLES: usize = 1000;
@@ -55,8 +52,8 @@ pub struct Rates {
     pub doubled: Option<Estimate>,
     /// The two rates between which that lies, where nothing between them was measured.
     pub doubled_between: Option<(f64, f64)>,
-    /// Mean response time of an idle target, seconds.
-    pub alone_s: Estimate,
+    /// Mean response time of an idle target, seconds; `None` where the lowest rate was nearly all there is.
+    pub alone_s: Option<Estimate>,
 }
 
 /// By how much the shortest response time may lie below that of an idle target by the law, as a share, for noise.
@@ -171,8 +168,7 @@ pub(super) fn curve(
         ),
     };
     let carried = carried(&groups, &offered, &states);
-    let alone_s = estimate(&|found| found.alone_s)
-        .unwrap_or(Estimate { value: means.first().map_or(0.0, |row| row.mean_s), interval: None });
+    let alone_s = estimate(&|found| found.alone_s);
     let rates = Rates {
         is_held_back,
         maximum,
@@ -197,8 +193,11 @@ pub(super) fn curve(
 }
 
 /// What limits rates of which `most` are done, where an operation takes `alone_s` by itself. `is_crossed`: whether any takes twice that,
-/// or was too much.
+/// or was too much. Where the lowest rate is nearly all there is, nothing tells how long operations wait before.
 fn verdict(means: &[Row], most: f64, alone_s: Option<f64>, is_crossed: bool) -> Verdict {
+    if alone_s.is_none() {
+        return Verdict::Flat;
+    }
     let is_kept_waiting = |row: &Row| {
         row.done >= OFFERED_SHARE * row.asked
             && row.done < NEARLY * most
@@ -528,7 +527,7 @@ mod tests {
             assert!(low <= value && value <= high && high - low < 0.02 * expect, "{low} {value} {high}");
         };
         check(Some(rates.maximum), 1000.0);
-        check(Some(rates.alone_s), 0.001);
+        check(rates.alone_s, 0.001);
         check(rates.doubled, 500.0);
         check(found.answers.knee, 1.0);
         check(found.answers.parallel_units, 1.0);
@@ -597,6 +596,19 @@ mod tests {
         let full = curve(&[(512.0, point(2560.0, 0.2, 0.0))], offered, &[goal]).unwrap();
         assert!(!full.rates.as_ref().unwrap().is_held_back);
         assert!((full.answers.parallel_units.unwrap().value - 256.0).abs() < 3.0, "{:?}", full.answers);
+    }
+
+    /// Response times of an overload say how long it went on, and nothing of an idle target.
+    #[test]
+    fn where_all_rates_are_too_much_nothing_is_told_of_an_idle_target() {
+        let rate = |asked: f64, mean_s: f64| {
+            (asked, LoadPoint { offered: asked, backlog_max: 900, ..point(1000.0, mean_s, 0.0) })
+        };
+        let full = [(64.0, point(1000.0, 0.064, 0.0))];
+        let found = curve(&full, vec![rate(2000.0, 1.2), rate(3000.0, 2.1)], &[]).unwrap();
+        let rates = found.rates.as_ref().unwrap();
+        assert_eq!((rates.alone_s, rates.doubled, rates.carried), (None, None, None));
+        assert_eq!((found.answers.verdict, found.answers.parallel_units), (Verdict::Flat, None));
     }
 
     #[test]

@@ -244,6 +244,7 @@ pub fn answers(
         )
         .into_iter()
         .chain(units_between)
+        .chain(unmeasured(law.is_none(), &loads))
         .chain(is_mixed.then(|| {
             "whether throughput falls beyond a peak is not certain: the load at 95 % of the most has no interval, since it is another \
              one with a peak than without"
@@ -255,6 +256,14 @@ pub fn answers(
         fits,
         chosen,
     }
+}
+
+/// What is to be said of a load at 95 % of the most that no law tells, and that lies between loads that are far apart.
+fn unmeasured(is_read_off: bool, loads: &[curve::Load]) -> Option<String> {
+    let (low, high) = curve::unmeasured_share(loads, 0.95).filter(|_| is_read_off)?;
+    Some(format!(
+        "the load at 95 % of the most is not known better than its interval: no load between {low} and {high} was measured"
+    ))
 }
 
 /// Sharpness up to which a soft minimum is contention alone: its bound of 1, but for rounding.

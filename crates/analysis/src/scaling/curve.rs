@@ -62,17 +62,45 @@ pub(super) fn little_limit(points: &[Point], seconds: f64) -> LatencyLimit {
     measured_limit(points, &latencies, seconds)
 }
 
+/// Share of the most between two loads that leaves open where between them something is reached: no law tells it.
+pub(crate) const GAP: f64 = 0.15;
+
+/// Whether the throughputs of two neighbouring loads are so far apart that what lies between them is open.
+fn is_gap(low: f64, high: f64, most: f64) -> bool {
+    (high - low).abs() > GAP * most
+}
+
+/// An interval that reaches from the one end to the other of what was not measured, where there is such.
+fn widened(interval: Option<(f64, f64)>, unmeasured: Option<(f64, f64)>) -> Option<(f64, f64)> {
+    let Some((a, b)) = unmeasured else { return interval };
+    let (least, most) = interval.unwrap_or((a, b));
+    Some((least.min(a).min(b), most.max(a).max(b)))
+}
+
+/// The two loads between which a share of the best mean is reached, where they are too far apart for a line between them to tell
+/// where.
+pub(super) fn unmeasured_share(loads: &[Load], share: f64) -> Option<(f64, f64)> {
+    let most = loads.iter().map(|load| load.x).fold(0.0, f64::max);
+    let x = share * most;
+    if loads.first().is_none_or(|first| first.x >= x) {
+        return None;
+    }
+    let pair = loads.windows(2).find(|pair| pair[0].x < x && pair[1].x >= x)?;
+    is_gap(pair[0].x, pair[1].x, most).then(|| (pair[0].n, pair[1].n))
+}
+
 /// Smallest load that gives a share of the best mean, with an interval from resampling the points of each load, where each
-/// has several.
+/// has several, and from one to the other of loads that are far apart.
 pub(super) fn share_of_best(points: &[Point], share: f64) -> Option<Estimate> {
     let of = |loads: &[Load]| load_at(loads, share * loads.iter().map(|load| load.x).fold(0.0, f64::max));
     let loads = by_load(points);
     let value = of(&loads)?;
+    let unmeasured = unmeasured_share(&loads, share);
     let mut sorted = points.to_vec();
     sorted.sort_by(|a, b| a.n.total_cmp(&b.n));
     let groups: Vec<&[Point]> = sorted.chunk_by(|a, b| a.n == b.n).collect();
     if groups.iter().any(|group| group.len() < 2) {
-        return Some(Estimate { value, interval: None });
+        return Some(Estimate { value, interval: widened(None, unmeasured) });
     }
     let mut random = fastrand::Rng::with_seed(SEED);
     let mut drawn: Vec<f64> = (0..resamples(points.len()))
@@ -86,7 +114,7 @@ pub(super) fn share_of_best(points: &[Point], share: f64) -> Option<Estimate> {
         .collect();
     drawn.sort_by(f64::total_cmp);
     let interval = (!drawn.is_empty()).then(|| (nearest_rank(&drawn, 0.025), nearest_rank(&drawn, 0.975)));
-    Some(Estimate { value, interval })
+    Some(Estimate { value, interval: widened(interval, unmeasured) })
 }
 
 /// Resamples of a bootstrap: enough for the ends of a 95 % interval (Efron & Tibshirani 1993).
@@ -103,14 +131,19 @@ fn resamples(points: usize) -> usize {
 const SEED: u64 = 29;
 
 /// Where measured latencies (seconds, one per point) reach a limit, on straight lines between the means of each load. The
-/// interval is from resampling the points of each load, where each has several.
+/// interval is from resampling the points of each load, where each has several, and from one to the other of loads that are far
+/// apart.
 pub fn measured_limit(points: &[Point], latencies: &[f64], seconds: f64) -> LatencyLimit {
     let rows = rows(points, latencies);
     let groups: Vec<&[[f64; 3]]> = rows.chunk_by(|a, b| a[0] == b[0]).collect();
     let means = means(&groups);
     let at = crossing(&means, seconds);
     let intervals = match at {
-        Some(_) => drawn(&groups, rows.len(), &|means| crossing(means, seconds)),
+        Some(_) => {
+            let [n, x] = drawn(&groups, rows.len(), &|means| crossing(means, seconds));
+            let (loads, rates) = unmeasured_limit(&means, seconds).unzip();
+            [widened(n, loads), widened(x, rates)]
+        }
         None => [None, None],
     };
     let exceeds = |row: &[f64; 3]| row[2] > seconds;
@@ -217,12 +250,25 @@ fn mean(group: &[[f64; 3]], draw: &Redraw) -> [f64; 3] {
     [group[0][0], of(1), of(2)]
 }
 
+/// The loads and the throughputs between which rows first cross the limit, where they are too far apart to tell where.
+fn unmeasured_limit(rows: &[[f64; 3]], seconds: f64) -> Option<((f64, f64), (f64, f64))> {
+    let pair = crossed(rows, seconds)?;
+    let most = rows.iter().map(|row| row[1]).fold(0.0, f64::max);
+    let between = |at: usize| (pair[0][at], pair[1][at]);
+    is_gap(pair[0][1], pair[1][1], most).then(|| (between(0), between(1)))
+}
+
+/// The first two neighbours of which the one keeps the limit and the other does not.
+fn crossed(rows: &[[f64; 3]], seconds: f64) -> Option<&[[f64; 3]]> {
+    rows.windows(2).find(|pair| pair[0][2] <= seconds && pair[1][2] > seconds)
+}
+
 /// Load and throughput where rows of load, throughput and latency first cross the limit, on a straight line of the latency
 /// between them. Throughput there is by Little's law the load over its mean latency N/X, which is on a straight line as well:
 /// that is exact where more load changes nothing of it, and where it waits for units that are all busy. The latency itself may be a
 /// percentile.
 fn crossing(rows: &[[f64; 3]], seconds: f64) -> Option<[f64; 2]> {
-    let pair = rows.windows(2).find(|pair| pair[0][2] <= seconds && pair[1][2] > seconds)?;
+    let pair = crossed(rows, seconds)?;
     let share = (seconds - pair[0][2]) / (pair[1][2] - pair[0][2]);
     let on_line = |low: f64, high: f64| low + share * (high - low);
     let n = on_line(pair[0][0], pair[1][0]);

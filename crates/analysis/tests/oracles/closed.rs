@@ -124,7 +124,10 @@ fn what_has_no_noise_has_no_width() {
     exact(found.latency_limits[1].x.unwrap());
     // As many points as coefficients are no evidence of exactness.
     let few = answer(&of_law(&DEPTHS[..3], |n| 8000.0 * n / (n + 7.0)));
-    assert!(few.latency_limits[0].n.is_none_or(|n| n.interval.is_none()), "{few:#?}");
+    assert!(
+        few.latency_limits[0].n.is_none_or(|n| n.interval.is_none_or(|(low, high)| low < high)),
+        "{few:#?}"
+    );
 }
 
 #[test]
@@ -454,4 +457,29 @@ fn many_points_have_intervals_of_as_many() {
     };
     let ratio = width(800) / width(16_000);
     assert!((3.2..6.2).contains(&ratio), "{ratio}");
+}
+
+/// Where no law tells what lies between two loads that are far apart, neither does a straight line.
+#[test]
+fn far_apart_loads_leave_open_what_is_between_them() {
+    let points: Vec<Point> =
+        [(1.0, 100.0), (1.0, 101.0), (1.0, 99.0), (1000.0, 800.0), (1000.0, 801.0), (1000.0, 799.0)]
+            .map(|(n, x)| Point { n, x })
+            .to_vec();
+    let found = answers(&points, None, Weighting::Relative, &[0.5], 1);
+    assert_eq!(found.n_at_95_percent.unwrap().interval, Some((1.0, 1000.0)));
+    assert!(
+        found.remarks.iter().any(|remark| remark.contains("no load between 1 and 1000")),
+        "{:?}",
+        found.remarks
+    );
+    let limit = &found.latency_limits[0];
+    assert_eq!(limit.n.unwrap().interval, Some((1.0, 1000.0)));
+    assert_eq!(limit.x.unwrap().interval, Some((100.0, 800.0)));
+    // Also where each was measured once, and of a percentile.
+    let once = [Point { n: 1.0, x: 100.0 }, Point { n: 1000.0, x: 800.0 }];
+    assert_eq!(measured_limit(&once, &[0.01, 2.0], 0.5).n.unwrap().interval, Some((1.0, 1000.0)));
+    // Of loads that do nearly as much a line tells it.
+    let near = [Point { n: 500.0, x: 790.0 }, Point { n: 1000.0, x: 800.0 }];
+    assert_eq!(measured_limit(&near, &[0.6, 1.3], 1.0).n.unwrap().interval, None);
 }

@@ -39,8 +39,8 @@ pub(super) fn document(found: &Curve, limits: &[LatencyGoal]) -> Value {
         document["carried"] = json!(carried);
         document["doubled"] = json!(doubled.map(|at| at.value));
         document["doubled_interval"] = json!(doubled.and_then(|at| interval(at.interval)));
-        document["alone_s"] = json!(alone_s.value);
-        document["alone_s_interval"] = json!(interval(alone_s.interval));
+        document["alone_s"] = json!(alone_s.map(|alone| alone.value));
+        document["alone_s_interval"] = json!(alone_s.and_then(|alone| interval(alone.interval)));
     }
     document
 }

@@ -156,7 +156,7 @@ fn of_idle(units: u32, off: f64, response_s: &dyn Fn(f64) -> f64) -> [f64; 2] {
         }
         let found = curve(&full, offered, &[]).expect("there are rates");
         let rates = found.rates.as_ref().expect("it is over rates");
-        let estimates = [Some(rates.alone_s), found.answers.parallel_units];
+        let estimates = [rates.alone_s, found.answers.parallel_units];
         for (which, (estimate, truth)) in estimates.into_iter().zip([SERVICE_S, most * SERVICE_S]).enumerate()
         {
             let Estimate { interval, value } = estimate.expect("rates are calm");
