@@ -41,6 +41,24 @@ pub fn ddsketch_value(key: i32) -> f64 {
     2.0 * gamma.powi(key) / (1.0 + gamma)
 }
 
+/// Buckets of elbencho per power of two of microseconds, and in all.
+const ELBENCHO_BUCKETS: (u32, u32) = (4, 112);
+
+/// Bucket of elbencho's histogram: `⌊4·log₂ µs⌋` of whole microseconds, the first for none. `None` from 2^27.75 µs
+/// (225.7 s) on, of which it prints no percentiles.
+pub fn elbencho_bucket(ns: u64) -> Option<u32> {
+    let (fraction, count) = ELBENCHO_BUCKETS;
+    let us = (ns / 1000).max(1);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 4 · 64")]
+    let bucket = (f64::from(fraction) * (us as f64).log2()).floor() as u32;
+    (bucket + 1 < count).then_some(bucket)
+}
+
+/// What elbencho prints for a bucket: its upper end, 2^((b + 1)/4) µs, here in nanoseconds.
+pub fn elbencho_value(bucket: u32) -> f64 {
+    1000.0 * (f64::from(bucket + 1) / f64::from(ELBENCHO_BUCKETS.0)).exp2()
+}
+
 fn ddsketch_gamma() -> f64 {
     (1.0 + DDSKETCH_ACCURACY) / (1.0 - DDSKETCH_ACCURACY)
 }

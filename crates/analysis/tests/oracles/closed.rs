@@ -2,7 +2,9 @@
 //! figure here follows from a formula that stands beside it.
 
 use crate::close;
-use fathom_analysis::layouts::{ddsketch_key, ddsketch_value, fio, hdr, hdr_bucket};
+use fathom_analysis::layouts::{
+    ddsketch_key, ddsketch_value, elbencho_bucket, elbencho_value, fio, hdr, hdr_bucket,
+};
 use fathom_analysis::scaling::{Answers, Fit, Law, Point, Verdict, Weighting, answers, measured_limit};
 use fathom_analysis::statistics::{
     Sample, autocorrelation, change_points, dominant_segment, hurst, quantile_needs, quantiles,
@@ -287,6 +289,14 @@ fn buckets_of_other_tools() {
         assert!(low <= ns && ns < low + width && hdr(ns) == low + width - 1, "{ns}");
         assert_eq!(width, if ns < 2048 { 1 } else { 1 << (ns.ilog2() - 10) }, "{ns}");
     }
+    // elbencho: four buckets per power of two of microseconds, printed as their upper ends.
+    for (ns, upper_us) in
+        [(0, 2.0_f64.powf(0.25)), (1999, 2.0_f64.powf(0.25)), (2000, 2.0_f64.powf(1.25)), (1_000_000, 1024.0)]
+    {
+        let found = elbencho_bucket(ns).map(elbencho_value).unwrap();
+        assert!((found - 1000.0 * upper_us).abs() < 1e-6 * found, "{ns} {found}");
+    }
+    assert_eq!((elbencho_bucket(225_000_000_000), elbencho_bucket(230_000_000_000)), (Some(110), None));
     // DDSketch: within 1 %.
     for ns in [1_u64, 10, 12_345, 1_000_000_007] {
         let value = ddsketch_value(ddsketch_key(ns));

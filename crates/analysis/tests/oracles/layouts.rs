@@ -1,7 +1,7 @@
 //! Histograms of other tools, bucket by bucket.
 
 use crate::{close, json, number};
-use fathom_analysis::layouts::{ddsketch_key, ddsketch_value, fio, hdr, hdr_bucket};
+use fathom_analysis::layouts::{ddsketch_key, ddsketch_value, elbencho_value, fio, hdr, hdr_bucket};
 use fathom_metrics::{FIO_BUCKETS, fio_bucket_of};
 
 #[test]
@@ -19,6 +19,9 @@ fn other_tools_buckets() {
         assert_eq!(Some(i64::from(key)), row[1].as_i64(), "{row}");
         close("value", ddsketch_value(key), number(&row[2]), 1e-9);
     }
+    let elbencho = |key: &str| number(&layouts["elbencho"][key]);
+    close("ratio", elbencho_value(8) / elbencho_value(7), elbencho("ratio"), 1e-12);
+    close("max", elbencho_value(111), 1000.0 * elbencho("max_us"), 1e-12);
     for row in rows("hdr_sig3", "examples") {
         let ns = row[0].as_u64().expect("whole");
         let (low, width) = hdr_bucket(ns);

@@ -176,6 +176,7 @@ fn others(value: f64) -> serde_json::Value {
     json!({
         "fio": layouts::fio(ns),
         "hdrhistogram_3_digits": layouts::hdr(ns),
+        "elbencho": layouts::elbencho_bucket(ns).map(layouts::elbencho_value),
         "ddsketch_1_percent": (ns > 0).then(|| layouts::ddsketch_value(layouts::ddsketch_key(ns))),
     })
 }
