@@ -54,10 +54,10 @@ fn speed_of_light() {
     };
     let found = welch(&side("m1", "s1"), &side("m2", "s2")).expect("both vary");
     assert!((found.p - number(&summary["p"])).abs() < 5e-4);
-    // Printed to three digits.
+    // Of means and deviations that are printed to three digits.
     let (low, high) = found.interval(0.95);
     let expect = numbers(&summary["ci95"]);
-    assert!((low - expect[0]).abs() < 6e-4 && (high - expect[1]).abs() < 6e-4, "{low} {high}, {expect:?}");
+    assert!((low - expect[0]).abs() < 1e-3 && (high - expect[1]).abs() < 1e-3, "{low} {high}, {expect:?}");
 }
 
 #[test]
