@@ -619,7 +619,7 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         &[],
     ),
     ("buffer_pattern='/no'\nsize=1g", &[], &["fio.bad-value"]),
-    ("opendir=/no\nsize=1g", &[], &["fio.bad-value"]),
+    ("opendir=/no\nsize=1g", &[], &["fio.no-folder"]),
 ];
 
 #[test]

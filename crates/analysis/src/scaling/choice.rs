@@ -188,8 +188,6 @@ pub fn answers(
     let within = |figure: Option<Estimate>| figure.filter(|figure| figure.value >= smallest);
     let units_between = law.filter(|_| !falls_throughout).and_then(|law| units_between(&law, &loads));
     let verdict = Verdict::of(chosen.map(|at| &fits[at]), &loads, points.len());
-    let peaked = resampled.iter().filter(|law| law.peak().is_some()).count();
-    let is_mixed = peaked.min(resampled.len() - peaked) * 20 > resampled.len();
     Answers {
         verdict,
         smallest,
@@ -245,17 +243,23 @@ pub fn answers(
         .into_iter()
         .chain(units_between)
         .chain(unmeasured(law.is_none(), &loads))
-        .chain(is_mixed.then(|| {
-            "whether throughput falls beyond a peak is not certain: the load at 95 % of the most has no interval, since it is another \
-             one with a peak than without"
-                .to_owned()
-        }))
+        .chain(mixed(&resampled))
         .collect(),
         best: best(&loads).map_or(Operating { n: 0.0, x: 0.0 }, |load| Operating { n: load.n, x: load.x }),
         peak,
         fits,
         chosen,
     }
+}
+
+/// What is to be said where resamples have a peak in part: their loads at 95 % of the most are of two kinds.
+fn mixed(resampled: &[Law]) -> Option<String> {
+    let peaked = resampled.iter().filter(|law| law.peak().is_some()).count();
+    (peaked.min(resampled.len() - peaked) * 20 > resampled.len()).then(|| {
+        "whether throughput falls beyond a peak is not certain: the load at 95 % of the most has no interval, since it is another \
+         one with a peak than without"
+            .to_owned()
+    })
 }
 
 /// What is to be said of a load at 95 % of the most that no law tells, and that lies between loads that are far apart.

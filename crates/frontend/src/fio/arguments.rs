@@ -224,6 +224,10 @@ fn apply_switch(
         );
         return;
     }
+    if *takes == Takes::Nothing && value.is_some() {
+        faults.error("fio.bad-value", span, format!("--{name} takes no value"), format!("write --{name}"));
+        return;
+    }
     match act {
         Act::Set(set) => {
             if let Err(reason) = set(switches, value.unwrap_or_default()) {
@@ -329,6 +333,8 @@ mod tests {
         check("--name=a --size=1m -- --version", &["a"], &["fio.job-file"]);
         check("--name=a --size=1m --idle-prof=system", &["a"], &[]);
         check("--name=a --size=1m -Iidle", &["a"], &["fio.bad-value"]);
+        check("--name=a --size=1m --showcmd=a", &["a"], &["fio.bad-value"]);
+        check("--name=a --size=1m --append-terse=1", &["a"], &[]);
         check("--name=a -bsx=4k", &["a"], &["fio.unknown-option"]);
     }
 

@@ -215,7 +215,7 @@ impl<'a> Reader<'a> {
             if let Err(reason) = added {
                 let message = format!("opendir={folder}: {reason}");
                 let help = "name a folder with files in it";
-                self.faults.error("fio.bad-value", settings.span("opendir", span), message, help);
+                self.faults.error("fio.no-folder", settings.span("opendir", span), message, help);
             }
         }
         if !self.is_wanted(section) {

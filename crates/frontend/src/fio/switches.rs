@@ -196,7 +196,7 @@ pub(super) const SWITCHES: &[Switch] = &[
     }),
     value("output-format", formats),
     flag("minimal", |s, _| formats(s, "terse")),
-    flag("append-terse", |s, _| {
+    maybe("append-terse", |s, _| {
         s.append_terse = true;
         Ok(())
     }),
