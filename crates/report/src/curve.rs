@@ -6,6 +6,7 @@ use crate::section::Section;
 use crate::table::{left, right};
 use crate::tables::Table;
 use fathom_analysis::load::{Curve, LoadPoint, Rates};
+use fathom_analysis::objective::State;
 use fathom_analysis::scaling::{Answers, Coefficient, Estimate, LatencyLimit, Law, Verdict};
 use fathom_analysis::statistics::Sample;
 use fathom_schema::LatencyGoal;
@@ -23,6 +24,8 @@ struct Load<'a> {
     n: f64,
     /// The rate that was asked for; of a curve over rates.
     asked: Option<f64>,
+    /// Whether it was too much at least once: how long operations waited is how long it went on then.
+    is_overloaded: bool,
     steps: Vec<&'a LoadPoint>,
 }
 
@@ -44,6 +47,10 @@ fn loads(curve: &Curve) -> Vec<Load<'_>> {
     let load = |group: &[(f64, usize)]| Load {
         n: group[0].0,
         asked: curve.rates.as_ref().map(|rates| rates.asked[group[0].1]),
+        is_overloaded: curve
+            .rates
+            .as_ref()
+            .is_some_and(|rates| group.iter().any(|(_, at)| rates.states[*at] == State::Overloaded)),
         steps: group.iter().map(|(_, at)| &curve.steps[*at]).collect(),
     };
     rows.chunk_by(|a, b| a.0 == b.0).map(load).collect()
@@ -184,6 +191,8 @@ fn measured(loads: &[Load<'_>]) -> Table {
     let row = |load: &Load<'_>| {
         let rate = load.point(|step| step.rate);
         let asked = load.asked.map(|asked| Iops(asked).to_string());
+        let times =
+            if load.steps.len() == 1 { "once".to_owned() } else { format!("{} times", load.steps.len()) };
         let cells = vec![
             number(load.n),
             Iops(rate.y).to_string(),
@@ -193,7 +202,7 @@ fn measured(loads: &[Load<'_>]) -> Table {
                 None => time(load.point(|step| step.latency_s(&p99)).y),
                 Some(needs) => too_few_for(needs),
             },
-            if load.steps.len() == 1 { "once".to_owned() } else { format!("{} times", load.steps.len()) },
+            format!("{times}{}", if load.is_overloaded { ", overloaded" } else { "" }),
         ];
         asked.into_iter().chain(cells).collect()
     };
@@ -259,7 +268,9 @@ fn of_rates(rates: &Rates, verdict: Verdict) -> String {
             "No saturation seen: {} are carried without a queue in the targets; full speed is {most}, and the targets may do more.",
             rate(*carried)
         ),
-        (Verdict::Queueing | Verdict::Capped, Some(_), Some(_)) if doubled_between.is_some() => {
+        (Verdict::Queueing | Verdict::Capped | Verdict::NoLaw, Some(_), Some(_))
+            if doubled_between.is_some() =>
+        {
             let (low, high) = doubled_between.unwrap_or_default();
             let share = |x: f64| number((x / maximum.value * 100.0).round());
             format!(
@@ -291,6 +302,11 @@ fn of_rates(rates: &Rates, verdict: Verdict) -> String {
             "It takes what comes until it is full: {} are carried without much waiting, full speed is {most}.",
             rate(*carried)
         ),
+        (Verdict::NoLaw, Some(carried), _) => format!(
+            "{} are carried, full speed is {most}: from where on operations wait for one another is not told, since no rate below half of \
+             that was measured; ask for lower ones with --at.",
+            rate(*carried)
+        ),
         (Verdict::Flat, Some(carried), _) => format!(
             "Saturated from the lowest rate on: {} are carried, full speed is {most}; how long an idle target takes is told by lower \
              rates (--at).",
@@ -309,7 +325,9 @@ pub fn figures_of(curve: &Curve) -> Vec<(String, String)> {
     let mut lines = Vec::new();
     if let Some(Rates { carried, doubled, alone_s, .. }) = &curve.rates {
         let carried = carried.map_or_else(|| "none".to_owned(), |carried| format!("{}/s", Iops(carried)));
-        let doubled = doubled.as_ref().map_or_else(|| "not reached".to_owned(), rate);
+        let doubled = doubled
+            .as_ref()
+            .map_or_else(|| if alone_s.is_some() { "not reached" } else { "not known" }.to_owned(), rate);
         lines.push(("highest rate carried".to_owned(), carried));
         lines.push((
             "idle response time".to_owned(),
@@ -662,6 +680,8 @@ mod tests {
         assert!(said.contains("7977/s are carried without much waiting"), "{said}");
         let said = of_rates(&Rates { alone_s: None, ..rates(None) }, Verdict::Flat);
         assert!(said.starts_with("Saturated from the lowest rate on: 7977/s are carried"), "{said}");
+        let said = of_rates(&Rates { alone_s: None, ..rates(None) }, Verdict::NoLaw);
+        assert!(said.starts_with("7977/s are carried") && said.contains("is not told"), "{said}");
     }
 
     #[test]

@@ -25,6 +25,11 @@ const NEARLY: f64 = 0.95;
 const OFFERED_SHARE: f64 = 0.98;
 /// Share of the most up to which rates say how long an operation takes alone.
 const CALM: f64 = 0.5;
+/// Share of the most up to which the lowest rate has to go for it to tell how long an operation takes alone: above, that hangs on how
+/// irregular service is, which one rate does not tell. Rates are met within 2 %.
+const LOWEST_MAX: f64 = 1.02 * CALM;
+/// Share of the most from which on a rate is next to it.
+const NEXT_TO: f64 = 0.8;
 /// Most that waiting may be longer than with exponential service times: an operation in 20 that takes 20 times as long.
 const IRREGULAR_MAX: f64 = 10.0;
 /// What stands between service times that are constant and those that are exponential, where the rates do not tell.
@@ -52,7 +57,7 @@ pub struct Rates {
     pub doubled: Option<Estimate>,
     /// The two rates between which that lies, where nothing between them was measured.
     pub doubled_between: Option<(f64, f64)>,
-    /// Mean response time of an idle target, seconds; `None` where the lowest rate was nearly all there is.
+    /// Mean response time of an idle target, seconds; `None` where no rate was low enough to tell.
     pub alone_s: Option<Estimate>,
 }
 
@@ -131,9 +136,9 @@ pub(super) fn curve(
     // With as many in flight as fathom keeps they hardly wait for one another: full speed is no figure of the target's.
     let is_held_back = found.alone_s.is_some_and(|alone_s| is_calm(slots, most.mean, alone_s));
     let held_back = is_held_back.then(|| held_back(slots));
-    let is_crossed = doubled.is_some() || states.contains(&State::Overloaded);
+    let is_overloaded = states.contains(&State::Overloaded);
     let verdict =
-        if is_held_back { Verdict::Linear } else { verdict(&means, most.mean, found.alone_s, is_crossed) };
+        if is_held_back { Verdict::Linear } else { verdict(&means, most.mean, &found, is_overloaded) };
     let answers = Answers {
         fits: Vec::new(),
         chosen: None,
@@ -192,21 +197,23 @@ pub(super) fn curve(
     Some(Curve { answers, points, steps, rates: Some(rates) })
 }
 
-/// What limits rates of which `most` are done, where an operation takes `alone_s` by itself. `is_crossed`: whether any takes twice that,
-/// or was too much. Where the lowest rate is nearly all there is, nothing tells how long operations wait before.
-fn verdict(means: &[Row], most: f64, alone_s: Option<f64>, is_crossed: bool) -> Verdict {
-    if alone_s.is_none() {
-        return Verdict::Flat;
-    }
-    let is_kept_waiting = |row: &Row| {
-        row.done >= OFFERED_SHARE * row.asked
-            && row.done < NEARLY * most
-            && alone_s.is_some_and(|alone_s| row.mean_s > 2.0 * alone_s)
+/// What limits rates of which `most` are done. `is_overloaded`: whether any was too much.
+fn verdict(means: &[Row], most: f64, found: &Figures, is_overloaded: bool) -> Verdict {
+    // Without a low rate nothing tells how long operations wait before the lowest.
+    let Some(alone_s) = found.alone_s else {
+        let is_full = means.first().is_some_and(|first| first.done >= NEARLY * most);
+        return if is_full { Verdict::Flat } else { Verdict::NoLaw };
     };
-    match (means.iter().any(is_kept_waiting), is_crossed) {
+    let is_kept_waiting = |row: &Row| {
+        row.done >= OFFERED_SHARE * row.asked && row.done < NEARLY * most && row.mean_s > 2.0 * alone_s
+    };
+    let between = found.doubled.and_then(|at| at.unmeasured);
+    match (means.iter().any(is_kept_waiting), between) {
         (true, _) => Verdict::Queueing,
-        (false, true) => Verdict::Capped,
-        (false, false) => Verdict::Linear,
+        // It may be next to full speed or far from it.
+        (false, Some([low, _])) if low.1 < NEXT_TO * most => Verdict::NoLaw,
+        (false, _) if found.doubled.is_some() || is_overloaded => Verdict::Capped,
+        (false, _) => Verdict::Linear,
     }
 }
 
@@ -342,7 +349,7 @@ fn figures(most: f64, rows: &[Row], limits: &[LatencyGoal], irregular: f64) -> F
 /// law: none is shorter than what an operation takes alone, and where the law says so it is not theirs (a target that stands still now
 /// and then), and the shortest of them is what is known.
 fn alone(most: f64, rows: &[Row], irregular: f64) -> Option<(f64, bool)> {
-    let first = rows.first().filter(|row| row.done < NEARLY * most)?;
+    let first = rows.first().filter(|row| row.done <= LOWEST_MAX * most)?;
     let calm = rows.iter().filter(|row| row.done <= CALM * most).count().max(1);
     let calm = &rows[..calm.min(rows.len())];
     // What an operation waits for where it finds the unit busy that it needs: no device lets it wait for longer alone.
@@ -609,6 +616,15 @@ mod tests {
         let rates = found.rates.as_ref().unwrap();
         assert_eq!((rates.alone_s, rates.doubled, rates.carried), (None, None, None));
         assert_eq!((found.answers.verdict, found.answers.parallel_units), (Verdict::Flat, None));
+        // Nor do those of a queue that is well filled: M/M/1 and M/D/1 of other service times have the same.
+        let of = |rho: f64| (1000.0 * rho, point(1000.0 * rho, 0.001 / (1.0 - rho), 0.0));
+        let found = curve(&full, vec![of(0.8), of(0.99)], &[]).unwrap();
+        assert_eq!((found.rates.unwrap().alone_s, found.answers.parallel_units), (None, None));
+        assert_eq!(found.answers.verdict, Verdict::NoLaw);
+        // Between half of it and too much nothing says whether they wait before it is nearly full.
+        let found = curve(&full, vec![of(0.4), rate(2000.0, 1.2)], &[]).unwrap();
+        assert_eq!(found.answers.verdict, Verdict::NoLaw);
+        assert!(found.rates.unwrap().doubled_between.is_some());
     }
 
     #[test]

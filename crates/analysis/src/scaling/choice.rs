@@ -373,7 +373,7 @@ fn explains(fit: &Fit, points: &[Point], weighting: Weighting, loads: &[curve::L
     let misses = misfits(fit, loads).len();
     // Nor does one that is far from any where measuring again shows that this is no noise.
     let is_off = || misses > 0 && lack_of_fit_p(fit, points, weighting).is_some_and(|p| p < FIT_P_MIN);
-    let describes = weighting == Weighting::Relative || 2 * misses <= loads.len() && !is_off();
+    let describes = weighting == Weighting::Relative || 2 * misses < loads.len() && !is_off();
     worst <= ERROR_MAX && describes
         || is_scatter()
         || points.len() >= NOISE_POINTS_MIN && is_law() && is_noise()
