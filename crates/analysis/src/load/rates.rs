@@ -12,7 +12,8 @@ use crate::statistics::{Redraw, Sample, nearest_rank};
 use fathom_schema::LatencyGoal;
 use fathom_units::Iops;
 
-/// As [`GAP`], of which one rate of the usual ten that is missing is more, where the higher rate was not carried: so near, a straight line of 1/R errs by as much as rates do.
+/// As [`GAP`], beyond which one rate of the usual ten is missing, where the higher rate was not carried: so near, a straight line of
+/// 1/R errs by as much as rates do.
 const GAP_OVERLOADED: f64 = 0.03;
 /// Resamples of the measured rates.
 const RESAMPLES: usize = 1000;
@@ -168,7 +169,13 @@ pub(super) fn curve(
             })
             .collect(),
         remarks: held_back.map_or_else(
-            || unmeasured(&found, limits).into_iter().chain(without_units(&found)).collect(),
+            || {
+                unmeasured(&found, limits)
+                    .into_iter()
+                    .chain(without_units(&found))
+                    .chain(without_alone(&found, slots))
+                    .collect()
+            },
             |told| vec![told],
         ),
     };
@@ -279,7 +286,6 @@ fn limit(goal: &LatencyGoal, latencies_s: &[f64], n: Option<Estimate>, x: Option
     }
 }
 
-/// Whether two rates are one that was asked for several times: shares of a maximum are rounded when they are written.
 /// What is to be said where response times are not those of units that operations wait for.
 fn without_units(found: &Figures) -> Option<String> {
     (found.alone_s.is_some() && found.units.is_none()).then(|| {
@@ -289,6 +295,17 @@ fn without_units(found: &Figures) -> Option<String> {
     })
 }
 
+/// What is to be said where no rate was low enough to tell how long an operation takes alone.
+fn without_alone(found: &Figures, slots: f64) -> Option<String> {
+    found.alone_s.is_none().then(|| {
+        format!(
+            "no rate up to half of full speed was measured: nothing tells how long an idle target takes, nor whether full speed is the \
+             targets' or that of {slots} operations in flight; ask for lower rates with --at"
+        )
+    })
+}
+
+/// Whether two rates are one that was asked for several times: shares of a maximum are rounded when they are written.
 fn same(a: f64, b: f64) -> bool {
     (a / b - 1.0).abs() < 1e-6
 }
@@ -619,6 +636,9 @@ mod tests {
         // Nor do those of a queue that is well filled: M/M/1 and M/D/1 of other service times have the same.
         let of = |rho: f64| (1000.0 * rho, point(1000.0 * rho, 0.001 / (1.0 - rho), 0.0));
         let found = curve(&full, vec![of(0.8), of(0.99)], &[]).unwrap();
+        assert!(
+            found.answers.remarks.iter().any(|remark| remark.contains("that of 64 operations in flight"))
+        );
         assert_eq!((found.rates.unwrap().alone_s, found.answers.parallel_units), (None, None));
         assert_eq!(found.answers.verdict, Verdict::NoLaw);
         // Between half of it and too much nothing says whether they wait before it is nearly full.
