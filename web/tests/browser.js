@@ -104,6 +104,23 @@ export async function open(browser, url, look, allowed) {
   return { context, page, complaints };
 }
 
+/**
+ * Has what a page asks for at such addresses go to `handler` from now on. Chromium says that it does so a moment before the
+ * page that is shown does: about one request of two thousand that followed at once went past it. So the page asks for what is
+ * fulfilled here until that is.
+ */
+export async function intercept(page, addresses, handler, options) {
+  const shown = "/api/v1/session?intercepted";
+  const fulfil = (route) => route.fulfill({ status: 204 });
+  await page.route(addresses, handler, options);
+  await page.route(`**${shown}`, fulfil);
+  const isIntercepted = () => page.evaluate(async (shown) => (await fetch(shown)).status === 204, shown);
+  await bounded("a page whose requests are intercepted", async () => {
+    while (!(await isIntercepted()));
+  });
+  await page.unroute(`**${shown}`, fulfil);
+}
+
 /** Per canvas, how many of its points are drawn on. */
 export function inked(page) {
   return page.evaluate(() =>

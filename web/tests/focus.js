@@ -1,7 +1,7 @@
 // Where the keyboard is after something was done: what had the focus may be gone or able to do nothing, and whoever uses no
 // mouse goes on from there. On a server that a test plays.
 import assert from "node:assert/strict";
-import { test } from "./browser.js";
+import { intercept, test } from "./browser.js";
 import { held, mock, open } from "./played.js";
 
 /** What has the focus, in words: its role or name, and its text. */
@@ -141,7 +141,7 @@ test("where a run was renamed and the list cannot be had, the focus is at the he
   await press(page, "change OLTP on the new array");
   await page.getByLabel("Title").fill("OLTP, firmware 2");
   const lists = "**/api/v1/runs";
-  await page.route(lists, (route) => route.fulfill({ status: 503, json: {} }));
+  await intercept(page, lists, (route) => route.fulfill({ status: 503, json: {} }));
   await press(page, "Keep this");
   await page.getByText("This could not be loaded.").waitFor();
   await focusIs(page, "H1 Runs");
@@ -153,7 +153,7 @@ test("where a run was renamed and the list cannot be had, the focus is at the he
 test("who tries again goes on at the button while it is for nothing, and at the heading of what has come", async () => {
   const lists = "**/api/v1/runs";
   const { page } = await open("runs");
-  await page.route(lists, (route) => route.fulfill({ status: 503, json: {} }));
+  await intercept(page, lists, (route) => route.fulfill({ status: 503, json: {} }));
   await page.reload();
   await press(page, "Try again");
   await focusIs(page, "BUTTON Try again");

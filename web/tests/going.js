@@ -1,7 +1,7 @@
 // Pages that show runs that go on keep up with them: what is begun and ended in other tabs, by other people and by other
 // processes shows by itself, and nobody loses what they are at. In a real browser, on a server that a test plays.
 import assert from "node:assert/strict";
-import { test } from "./browser.js";
+import { intercept, test } from "./browser.js";
 import { held, mock, open, settled } from "./played.js";
 
 /** What a browser says when a tab is looked at again: pages do not wait for their next question then. */
@@ -80,7 +80,7 @@ test("who goes to the list that is shown already sees it as it is now", async ()
 test("a list that could not be had is asked for by a visit, too", async () => {
   const { page } = await open("runs");
   const lists = "**/api/v1/runs";
-  await page.route(lists, (route) => route.fulfill({ status: 503, json: {} }));
+  await intercept(page, lists, (route) => route.fulfill({ status: 503, json: {} }));
   await page.reload();
   await page.getByText("This could not be loaded.").waitFor();
   await page.unroute(lists);
@@ -109,7 +109,7 @@ test("who reads the page of a run is not moved when it ends, and a server that i
   const reports = "**/api/v1/runs/killed";
   let refused = () => undefined;
   const isRefused = new Promise((done) => (refused = done));
-  await page.route(reports, async (route) => {
+  await intercept(page, reports, async (route) => {
     await route.fulfill({ status: 503, json: {} });
     refused();
   });

@@ -1,6 +1,6 @@
 // What tests of pages on a server that a test plays begin and end with: for each test a server of its own, `mock`, at
 // `address`; contexts of the browser are closed behind it.
-import { after, afterEach, before, beforeEach, bounded, launch, needsPages, open as opened } from "./browser.js";
+import { after, afterEach, before, beforeEach, bounded, intercept, launch, needsPages, open as opened } from "./browser.js";
 import { Mock } from "./mock.js";
 
 needsPages();
@@ -29,7 +29,7 @@ export async function open(path, look = {}, query = "") {
 export async function held(page, addresses, method = "POST") {
   const waiting = [];
   let told = () => undefined;
-  await page.route(addresses, (route) => {
+  await intercept(page, addresses, (route) => {
     if (route.request().method() !== method) return route.fallback();
     waiting.push(route);
     told();

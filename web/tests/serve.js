@@ -15,6 +15,7 @@ import {
   beforeEach,
   fits,
   inked,
+  intercept,
   isAccessible,
   launch,
   open as opened,
@@ -276,7 +277,9 @@ test("what somebody else made is not overwritten unasked", async () => {
     await dialog.getByText("This is not what has to be typed. Nothing was written.").waitFor();
   }
   // The right words, and taken back while they are judged.
-  const judged = new Promise((done) => page.route("**/api/v1/jobs/plan", done, { times: 1 }));
+  let judge;
+  const judged = new Promise((done) => (judge = done));
+  await intercept(page, "**/api/v1/jobs/plan", judge, { times: 1 });
   await type("overwrite");
   const answer = await judged;
   await page.keyboard.press("Escape");
