@@ -2,7 +2,9 @@
 
 mod certainty;
 mod held_back;
+mod near_full;
 mod near_idle;
+mod waiting;
 
 pub use certainty::breaks_clearly;
 pub(crate) use certainty::exceeds_clearly;
@@ -11,10 +13,10 @@ pub(crate) use held_back::is_calm;
 
 use crate::load::{LoadPoint, unsupported};
 use crate::scaling::Estimate;
-use crate::statistics::{Sample, autocorrelation, f_beyond, t_quantile};
-use fathom_schema::{LatencyGoal, Phase, Record, Step, StepRecord};
+use crate::statistics::t_quantile;
+use fathom_schema::{LatencyGoal, Record, Step, StepRecord};
+use near_full::{Figure, Shown};
 use near_idle::Share;
-use std::collections::BTreeMap;
 
 /// Share of the offered rate that has to be done: less is overload, whatever the latencies say.
 const DONE_MIN: f64 = 0.99;
@@ -217,6 +219,8 @@ pub struct Objective {
     pub margins: Vec<Margin>,
     /// Every rate that was tried, in order.
     pub trials: Vec<Trial>,
+    /// Where trials of the rate are so short that it is luck whether they keep the limits: how long each would have to last, seconds.
+    pub trials_take_s: Option<f64>,
     /// What a reader should know.
     pub remarks: Vec<String>,
 }
@@ -227,8 +231,7 @@ impl Objective {
     pub fn is_bracket_chance(&self) -> bool {
         let goals: Vec<LatencyGoal> = self.margins.iter().map(|margin| margin.goal).collect();
         let at = |rate: Option<f64>| {
-            let is_of_it =
-                move |trial: &&Trial| rate.is_some_and(|rate| (trial.rate / rate - 1.0).abs() < 1e-4);
+            let is_of_it = move |trial: &&Trial| rate.is_some_and(|rate| is_same(trial.rate, rate));
             self.trials.iter().filter(is_of_it)
         };
         let is_kept_clearly = |trial: &Trial| {
@@ -252,7 +255,7 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
         record.steps.iter().filter_map(|step| trial(step, goals, single, wanted.is_some())).unzip();
     let idle_shares =
         || -> Vec<Vec<Share>> { goals.iter().map(|goal| near_idle::shares(record, goal)).collect() };
-    let at = |rate: f64| trials.iter().filter(move |trial| (trial.rate / rate - 1.0).abs() < 1e-4);
+    let at = |rate: f64| trials.iter().filter(move |trial| is_same(trial.rate, rate));
     let rate = match wanted {
         Some(wanted) => Some(wanted),
         None => kept(&trials),
@@ -292,6 +295,8 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
     // Near an idle target latency hardly grows with the rate: the slope takes rates from farther off, and an operation alone is
     // the end of the line.
     let is_idle = |single: &LoadPoint| rate.is_none_or(|rate| rate <= IDLE_MAX * single.rate);
+    let near_full =
+        |rate: f64| reached(rate, single.map_or(0.0, |alone| alone.mean_s), &points, &trials, goals);
     let reached = match (single, rate) {
         _ if wanted.is_some() || held_back.is_some() => None,
         (Some(single), _) if is_idle(single) => {
@@ -303,9 +308,9 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
             };
             // There a percentile stays where it is and then jumps: its inverse lies on no line.
             let has_percentile = goals.iter().any(|goal| goal.quantile.is_some());
-            from_idle.or_else(|| reached(rate.filter(|_| !has_percentile)?, &trials, goals))
+            from_idle.or_else(|| near_full(rate.filter(|_| !has_percentile)?))
         }
-        (_, Some(rate)) => reached(rate, &trials, goals),
+        (_, Some(rate)) => near_full(rate),
         (_, None) => None,
     };
     let reached = reached.filter(|found| fits(found, &trials, goals));
@@ -317,49 +322,33 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
         Some((*goal, single.latency_s(goal)))
     });
     let mut remarks = unsupported(&points, goals);
-    if state == State::Met {
-        remarks.extend(rate.and_then(|rate| wandering(record, rate)));
+    let mut trials_take_s = None;
+    if let Some(rate) = rate.filter(|_| state != State::Overloaded) {
+        let at: Vec<&LoadPoint> =
+            points.iter().zip(&trials).filter(|(_, one)| is_same(one.rate, rate)).map(|one| one.0).collect();
+        let few = single.and_then(|alone| waiting::few_bouts(&at, alone.mean_s, goals));
+        trials_take_s = few.as_ref().map(|few| few.0);
+        let told = few.map(|few| few.1);
+        remarks.extend(told.or_else(|| waiting::wandering(record, rate).filter(|_| state == State::Met)));
     }
-    Some(Objective { rate, state, missed, reached, alone, undecided, held_back, margins, trials, remarks })
+    Some(Objective {
+        rate,
+        state,
+        missed,
+        reached,
+        alone,
+        undecided,
+        held_back,
+        margins,
+        trials,
+        trials_take_s,
+        remarks,
+    })
 }
 
-/// Intervals of a trial from which on it shows how slowly what waits changes.
-const WANDERING_INTERVALS_MIN: usize = 10;
-/// Autocorrelation of the backlog of neighbouring intervals above which a trial is too short for it: of trials of 20 intervals
-/// four standard errors when three are taken together.
-const WANDERING_MIN: f64 = 0.5;
-/// Arrivals that wait on average from which on that is worth a word.
-const WAITING_MIN: f64 = 10.0;
-
-/// What is to be said where what waits at a rate changes so slowly that trials of this length do not show how far it goes: at
-/// what a target carries at most it wanders without end, and a limit that was kept may be one that was not reached yet.
-fn wandering(record: &Record, rate: f64) -> Option<String> {
-    let is_of_it = |step: &&StepRecord| {
-        crate::load::rate(&step.started.step).is_some_and(|own| (own / rate - 1.0).abs() < 1e-4)
-    };
-    let shown: Vec<(f64, f64)> = record
-        .steps
-        .iter()
-        .filter(is_of_it)
-        .filter_map(|step| {
-            let mut waiting: BTreeMap<u64, f64> = BTreeMap::new();
-            for interval in step.intervals.iter().filter(|interval| interval.phase == Phase::Measure) {
-                *waiting.entry(interval.sequence).or_default() += interval.tally.backlog_max as f64;
-            }
-            let waiting: Vec<f64> = waiting.into_values().collect();
-            let mean = Sample::of(&waiting).mean;
-            (waiting.len() >= WANDERING_INTERVALS_MIN).then(|| (autocorrelation(&waiting, mean), mean))
-        })
-        .collect();
-    let mean = |of: fn(&(f64, f64)) -> f64| shown.iter().map(of).sum::<f64>() / shown.len() as f64;
-    let (correlation, waiting) = (mean(|one| one.0), mean(|one| one.1));
-    (correlation > WANDERING_MIN && waiting >= WAITING_MIN).then(|| {
-        format!(
-            "what waits changes more slowly than these trials last (neighbouring intervals resemble one another by \
-             {correlation:.2}): the rate is close to all that is carried, and over a longer time response times may grow beyond \
-             what is told here; let trials last longer"
-        )
-    })
+/// Whether two rates are the same one.
+fn is_same(one: f64, other: f64) -> bool {
+    (one / other - 1.0).abs() < 1e-4
 }
 
 /// Share of the rate of one operation at a time up to which a target is nearly idle.
@@ -462,13 +451,22 @@ fn is_alone(step: &Step) -> bool {
 fn single(record: &Record, goals: &[LatencyGoal]) -> Option<(LoadPoint, Vec<(f64, f64)>)> {
     let step = record.steps.iter().find(|step| is_alone(&step.started.step))?;
     let point = LoadPoint::of(&step.started.step, &step.finished.as_ref()?.streams)?;
-    let intervals_s = intervals_s(step, &point, goals);
+    let intervals_s = intervals_s(step, &point, goals, None);
     Some((point, intervals_s))
 }
 
-/// For each goal the 95 % interval of what it is about, seconds, with the memory of the step.
-fn intervals_s(step: &StepRecord, point: &LoadPoint, goals: &[LatencyGoal]) -> Vec<(f64, f64)> {
-    let of = |goal| certainty::interval_s(point, goal, certainty::inflation(step, point, goal));
+/// For each goal the 95 % interval of what it is about, seconds, with the memory of the step, and that of a queue beside what an
+/// operation `alone` takes.
+fn intervals_s(
+    step: &StepRecord,
+    point: &LoadPoint,
+    goals: &[LatencyGoal],
+    alone: Option<&LoadPoint>,
+) -> Vec<(f64, f64)> {
+    let of = |goal| {
+        let of_queue = alone.map_or(1.0, |alone| waiting::inflation(point, goal, alone.mean_s));
+        certainty::interval_s(point, goal, certainty::inflation(step, point, goal).max(of_queue))
+    };
     goals.iter().map(of).collect()
 }
 
@@ -477,7 +475,6 @@ fn intervals_s(step: &StepRecord, point: &LoadPoint, goals: &[LatencyGoal]) -> V
 fn kept(trials: &[Trial]) -> Option<f64> {
     let missed = trials.iter().filter(|trial| !trial.state.is_kept()).map(|trial| trial.rate);
     let lowest_missed = missed.fold(f64::INFINITY, f64::min);
-    let is_same = |one: f64, other: f64| (one / other - 1.0).abs() < 1e-4;
     let below = trials
         .iter()
         .map(|trial| trial.rate)
@@ -486,41 +483,38 @@ fn kept(trials: &[Trial]) -> Option<f64> {
     below.max_by(|one, other| times(*one).cmp(&times(*other)).then(one.total_cmp(other)))
 }
 
-/// Where the first of the limits is reached: for each, the inverse of the latency is a straight line over the rate near it
-/// (exactly so for M/M/1, whose p-quantile is ln(1/(1−p)) ÷ (μ − λ)), read at the inverse of the limit; its interval is that of
-/// inverse regression (Draper & Smith 1998, 3.2, with g = 0). Of several servers it bends: trials so far off that the line does not
-/// pass through them within their own errors are left out.
-fn reached(rate: f64, trials: &[Trial], goals: &[LatencyGoal]) -> Option<Estimate> {
+/// Where the first of the limits is reached by the trials around a rate, where an operation alone takes `alone_s`.
+fn reached(
+    rate: f64,
+    alone_s: f64,
+    points: &[LoadPoint],
+    trials: &[Trial],
+    goals: &[LatencyGoal],
+) -> Option<Estimate> {
     let distance = |trial: &Trial| (trial.rate / rate - 1.0).abs();
-    let is_told = |trial: &&Trial| !matches!(trial.state, State::Overloaded | State::DepthLimited);
-    let mut near: Vec<&Trial> =
-        trials.iter().filter(is_told).filter(|trial| distance(trial) <= NEAR).collect();
-    near.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
+    let is_told = |(trial, _): &(&Trial, &LoadPoint)| {
+        !matches!(trial.state, State::Overloaded | State::DepthLimited) && distance(trial) <= NEAR
+    };
+    let mut near: Vec<(&Trial, &LoadPoint)> = trials.iter().zip(points).filter(is_told).collect();
+    near.sort_by(|(a, _), (b, _)| distance(a).total_cmp(&distance(b)));
     // Where no trial was nothing tells that the line goes on; but one whose interval reaches down to the trials lies next to them: a
     // search whose first step was missed by chance has tried nothing above.
     let highest = trials.iter().map(|trial| trial.rate).fold(0.0, f64::max);
-    (0..goals.len())
-        .filter_map(|which| {
-            let level = 1.0 / goals[which].limit.as_secs_f64();
-            let points: Option<Vec<Trialled>> =
-                near.iter().map(|trial| weighed(trial, which, &goals[which])).collect();
-            match points {
-                Some(points) => crossing(in_line(&points), level, 1.0),
-                None => {
-                    let bare = |trial: &&Trial| Trialled {
-                        x: trial.done,
-                        y: 1.0 / trial.latencies_s[which],
-                        weight: 1.0,
-                    };
-                    crossing(&near.iter().map(bare).collect::<Vec<_>>(), level, 0.0)
-                }
-            }
-        })
-        .min_by(|a, b| a.value.total_cmp(&b.value))
-        .filter(|reached| {
-            let low = reached.interval.map_or(reached.value, |(low, _)| low);
-            reached.value <= highest || low <= highest && reached.value <= BEYOND_MAX * highest
-        })
+    let of = |goal: &LatencyGoal| {
+        let (figure, level) = match goal.quantile {
+            Some(q) => (Figure::ShareBeyond, 1.0 - q),
+            None => (Figure::Mean, goal.limit.as_secs_f64()),
+        };
+        let shown = |(trial, point): &(&Trial, &LoadPoint)| {
+            let Share { count, part, .. } = Share::within(trial.rate, &point.response, goal.limit);
+            Shown { rate: trial.rate, count, mean_s: point.mean_s, beyond: 1.0 - part }
+        };
+        near_full::reached(figure, &near.iter().map(shown).collect::<Vec<_>>(), level, alone_s)
+    };
+    goals.iter().filter_map(of).min_by(|a, b| a.value.total_cmp(&b.value)).filter(|reached| {
+        let low = reached.interval.map_or(reached.value, |(low, _)| low);
+        reached.value <= highest || low <= highest && reached.value <= BEYOND_MAX * highest
+    })
 }
 
 /// A trial weighed by the inverse of its variance; `None` where its interval has an open end.
@@ -533,18 +527,6 @@ fn weighed(trial: &Trial, which: usize, goal: &LatencyGoal) -> Option<Trialled> 
     let least = if goal.quantile.is_some() { PERCENTILE_ERROR_MIN } else { MEAN_ERROR_MIN };
     let share = (half / NORMAL_95 / latency_s).max(least);
     Some(Trialled { x: trial.done, y: 1.0 / latency_s, weight: (latency_s / share).powi(2) })
-}
-
-/// The most of the first trials through which a straight line passes within their errors: the F test of what it leaves, against
-/// errors that are known.
-fn in_line(points: &[Trialled]) -> &[Trialled] {
-    let passes = |count: &usize| {
-        let Some(line) = Line::of(&points[..*count]) else { return false };
-        let freedom = *count as f64 - 2.0;
-        f_beyond(line.left / freedom, freedom, ERRORS_FREEDOM).is_none_or(|p| p >= BENT_P)
-    };
-    let count = (IN_LINE_MIN..=points.len()).rev().find(passes).unwrap_or(IN_LINE_MIN);
-    &points[..count.min(points.len())]
 }
 
 /// The same where the limit is near to what an operation takes alone: the line begins there. Of the mean it is that of its inverse,
@@ -662,7 +644,7 @@ fn trial(
         offered: if point.offered > 0.0 { point.offered } else { rate },
         done: point.rate,
         latencies_s: goals.iter().map(|goal| point.latency_s(goal)).collect(),
-        intervals_s: intervals_s(step, &point, goals),
+        intervals_s: intervals_s(step, &point, goals, alone),
         needs: goals.iter().map(|goal| goal.quantile.and_then(|q| point.needs(q))).collect(),
         state,
         held_back: held_back.filter(|_| state == State::DepthLimited),

@@ -34,7 +34,8 @@ reached_interval, alone (what one operation alone takes, where that is more than
 limit_s, found_s), undecided (statistic, limit_s, what one operation takes by itself, and what it
 took at the lowest rate), held_back (what --max-depth held back: slots, rate, done, each_s), goals[]
 (statistic, limit_s, worst_s, margin, together_s and together_interval_s: what all trials of the
-rate tell together), trials[] (rate, offered, done, latencies_s, needs, verdict), remarks, run, doubts
+rate tell together), trials[] (rate, offered, done, latencies_s, needs, verdict), trials_take_s (how
+long each trial would have to last, where it is luck whether it keeps the limits), remarks, run, doubts
 (findings that speak against the figures). With --threshold also thresholds[], thresholds_verdict.";
 
 const STEADY_HELP: &str = "\

@@ -185,9 +185,10 @@ pub fn sentence(found: &Objective, wanted: Option<f64>) -> String {
     match (wanted, found.rate, found.state) {
         (Some(rate), _, State::Met) => {
             format!(
-                "Met: {}/s are carried, with {} to spare to the limit{}.",
+                "Met: {}/s are carried, with {} to spare to {}{}.",
                 in_full(rate),
                 percent(margin),
+                tightest(found),
                 chance(found)
             )
         }
@@ -197,7 +198,12 @@ pub fn sentence(found: &Objective, wanted: Option<f64>) -> String {
         // A rate in question is never undecided: it is tried itself.
         (Some(rate), _, State::NotMet | State::Undecided | State::DepthLimited) => {
             let above = percent(margin);
-            format!("Not met: {}/s are carried, but {above} above the limit{}.", Iops(rate), chance(found))
+            format!(
+                "Not met: {}/s are carried, but {above} above {}{}.",
+                Iops(rate),
+                tightest(found),
+                chance(found)
+            )
         }
         (Some(rate), _, State::Overloaded) => {
             // Of the trials of the rate the one that says so.
@@ -226,22 +232,25 @@ pub fn sentence(found: &Objective, wanted: Option<f64>) -> String {
                 });
                 let chance = if found.is_bracket_chance() { ", possibly by chance" } else { "" };
                 format!(
-                    "The limits are reached at {}/s{between}: {}/s kept them, {}/s did not{chance}.",
+                    "The limits are reached at {}/s{between}: {}/s kept them, {}/s did not{}{chance}.",
                     Iops(reached.value),
                     Iops(rate),
-                    Iops(missed)
+                    Iops(missed),
+                    broken(found, missed)
                 )
             }
             (Some(missed), None) if found.is_bracket_chance() => format!(
-                "{}/s kept the limits and {}/s did not, possibly by chance: the trials do not tell how near to either the limits are reached.",
+                "{}/s kept the limits and {}/s did not{}, possibly by chance: the trials do not tell how near to either the limits are reached.",
                 Iops(rate),
-                Iops(missed)
+                Iops(missed),
+                broken(found, missed)
             ),
             (Some(missed), None) => {
                 format!(
-                    "The limits are reached between {}/s, which kept them, and {}/s.",
+                    "The limits are reached between {}/s, which kept them, and {}/s{}.",
                     Iops(rate),
-                    Iops(missed)
+                    Iops(missed),
+                    broken(found, missed)
                 )
             }
             (None, _) => format!("{}/s keeps the limits, the highest rate that was tried.", Iops(rate)),
@@ -267,6 +276,38 @@ pub fn sentence(found: &Objective, wanted: Option<f64>) -> String {
     }
 }
 
+/// The limit to which the least is left, or that is exceeded by the most; of a single one there is no doubt.
+fn tightest(found: &Objective) -> String {
+    match found.margins.iter().min_by(|a, b| a.left.total_cmp(&b.left)) {
+        Some(least) if found.margins.len() > 1 => least.goal.to_string(),
+        _ => "the limit".to_owned(),
+    }
+}
+
+/// Which of several limits a rate did not keep, in brackets; nothing of a single one, and of a rate that was not done.
+fn broken(found: &Objective, rate: f64) -> String {
+    let at = |trial: &&Trial| (trial.rate / rate - 1.0).abs() < 1e-4;
+    let is_broken = |(which, margin): &(usize, &Margin)| {
+        found
+            .trials
+            .iter()
+            .filter(at)
+            .any(|trial| trial.latencies_s[*which] > margin.goal.limit.as_secs_f64())
+    };
+    let goals: Vec<String> = found
+        .margins
+        .iter()
+        .enumerate()
+        .filter(is_broken)
+        .map(|(_, margin)| margin.goal.to_string())
+        .collect();
+    if goals.is_empty() || found.margins.len() < 2 {
+        String::new()
+    } else {
+        format!(" ({})", goals.join(", "))
+    }
+}
+
 /// What is to be said where all trials of the rate together do not show what the worst of them says. Where limits are missed, each of
 /// those has to be open; where all are kept, one is enough.
 fn chance(found: &Objective) -> String {
@@ -275,6 +316,9 @@ fn chance(found: &Objective) -> String {
         Some(first) => missed().all(Margin::is_chance).then_some(first),
         None => found.margins.iter().find(|margin| margin.is_chance()),
     };
+    if let Some(seconds) = found.trials_take_s {
+        return format!(", possibly by chance: each trial would have to last {}", time(seconds));
+    }
     let told = open.and_then(|margin| Some((margin.goal, margin.together_s?)));
     told.map_or_else(String::new, |(goal, together)| {
         format!(
@@ -422,6 +466,7 @@ mod tests {
                 trial(9972.0, 9969.0, State::Met),
                 trial(10_161.0, 10_043.0, State::Overloaded),
             ],
+            trials_take_s: None,
             remarks: Vec::new(),
         };
         assert_eq!(
@@ -459,6 +504,7 @@ mod tests {
                 held_back: None,
                 margins: vec![margin(0.00195, None)],
                 trials: vec![trial(489.0, 0.00195, half, State::Met), trial(493.0, 0.0021, half, missed)],
+                trials_take_s: None,
                 remarks: Vec::new(),
             };
             sentence(&found, None)
@@ -469,6 +515,47 @@ mod tests {
         let clear = "The limits are reached between 489/s, which kept them, and 493/s.";
         assert_eq!(said(0.00004, State::NotMet), clear);
         assert_eq!(said(0.00004, State::Overloaded), clear);
+    }
+
+    #[test]
+    fn of_several_limits_the_one_that_decides_is_named() {
+        let trial = |rate: f64, p99_s: f64, state: State| Trial {
+            rate,
+            offered: rate,
+            done: rate,
+            latencies_s: vec![0.0015, p99_s],
+            intervals_s: vec![(0.0014, 0.0016), (p99_s - 1e-4, p99_s + 1e-4)],
+            needs: vec![None, None],
+            state,
+            held_back: None,
+        };
+        let goal = "p99<5ms".parse().expect("a goal");
+        let of = |wanted: Option<f64>, p99_s: f64, state: State, trials_take_s: Option<f64>| {
+            let tight = Margin { goal, worst_s: p99_s, left: 1.0 - p99_s / 0.005, together_s: None };
+            let missed = wanted.is_none().then_some(520.0);
+            let found = Objective {
+                rate: Some(500.0),
+                state,
+                missed,
+                reached: None,
+                alone: None,
+                undecided: None,
+                held_back: None,
+                margins: vec![margin(0.0015, None), tight],
+                trials: vec![trial(500.0, p99_s, state), trial(520.0, 0.006, State::NotMet)],
+                trials_take_s,
+                remarks: Vec::new(),
+            };
+            sentence(&found, wanted)
+        };
+        let to_spare = "Met: 500/s are carried, with 10 % to spare to p99 < 5.00 ms.";
+        assert_eq!(of(Some(500.0), 0.0045, State::Met, None), to_spare);
+        let above = "Not met: 500/s are carried, but 10 % above p99 < 5.00 ms.";
+        assert_eq!(of(Some(500.0), 0.0055, State::NotMet, None), above);
+        let between = "The limits are reached between 500/s, which kept them, and 520/s (p99 < 5.00 ms).";
+        assert_eq!(of(None, 0.0045, State::Met, None), between);
+        let luck = "Met: 500/s are carried, with 10 % to spare to p99 < 5.00 ms, possibly by chance: each trial would have to last 73.0 s.";
+        assert_eq!(of(Some(500.0), 0.0045, State::Met, Some(73.0)), luck);
     }
 
     #[test]
@@ -484,6 +571,7 @@ mod tests {
                 held_back: None,
                 margins,
                 trials: Vec::new(),
+                trials_take_s: None,
                 remarks: Vec::new(),
             };
             sentence(&found, Some(500.0))
@@ -548,6 +636,7 @@ mod tests {
                 held_back: None,
                 margins: Vec::new(),
                 trials: Vec::new(),
+                trials_take_s: None,
                 remarks: Vec::new(),
             };
             sentence(&found, None)

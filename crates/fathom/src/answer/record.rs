@@ -131,8 +131,19 @@ fn kept(one: &Kept) -> Value {
 }
 
 fn objective_document(found: &Objective, wanted: Option<f64>) -> Value {
-    let Objective { rate, state, missed, reached, alone, undecided, held_back, margins, trials, remarks } =
-        found;
+    let Objective {
+        rate,
+        state,
+        missed,
+        reached,
+        alone,
+        undecided,
+        held_back,
+        margins,
+        trials,
+        trials_take_s,
+        remarks,
+    } = found;
     json!({
         "sentence": objective::sentence(found, wanted),
         "verdict": state.name(),
@@ -178,6 +189,7 @@ fn objective_document(found: &Objective, wanted: Option<f64>) -> Value {
             "needs": needs,
             "verdict": state.name(),
         })).collect::<Vec<_>>(),
+        "trials_take_s": trials_take_s,
         "remarks": remarks,
     })
 }

@@ -1,0 +1,318 @@
+//! Where a limit is reached by all trials of a search together, on a target that is nearly full.
+//!
+//! There operations wait in bouts, which last the longer the nearer a rate is to all that is carried. A trial of ten seconds may
+//! have none of them or a single long one: its own percentile lies far off, mostly too low, and nothing in the trial shows it.
+//! The share of operations beyond a limit is right on average however short the trials, and so is the mean; how far they may be
+//! off shows in how the trials of a search scatter about one line. Lines are fitted by quasi-likelihood (Wedderburn 1974;
+//! `McCullagh` & Nelder 1989, ch. 9) with Fisher's scoring.
+
+use super::{BENT_P, Estimate, IN_LINE_MIN, TRIALS_MIN};
+use crate::statistics::t_quantile;
+use nalgebra::{DMatrix, DVector};
+
+/// Turns in which a line comes to rest, and what it moves by then at most, as a share.
+const TURNS: usize = 200;
+const STILL: f64 = 1e-7;
+/// The least that is taken for the share of operations beyond a limit, and the most: the variance of none, or of all, is none.
+const SHARE: (f64, f64) = (1e-15, 0.95);
+/// Part of the mean value from which lines begin where a trial had none.
+const BEGINNING: f64 = 0.01;
+
+/// What is looked at over the rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Figure {
+    /// The share of operations beyond the limit: its logarithm is a straight line, exactly so for M/M/1, where it is
+    /// −(μ − λ)·T.
+    ShareBeyond,
+    /// The mean, in seconds: its inverse is one, which for M/M/1 is μ − λ.
+    Mean,
+}
+
+/// What a trial shows.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shown {
+    /// Operations per second asked for: that random arrivals bring more or fewer is part of what scatters.
+    pub(super) rate: f64,
+    /// Operations.
+    pub(super) count: f64,
+    /// Their mean, seconds.
+    pub(super) mean_s: f64,
+    /// The share of them that lies beyond the limit.
+    pub(super) beyond: f64,
+}
+
+/// How much waiting operations have in common: the variance of what they show is that of independent ones times
+/// 1 + (λ·W)², where λ·W of them wait on average, times a constant. That of the mean is 4 for M/M/1 and 2 for M/D/1, as the rate
+/// goes to all that is carried (Whitt 1989); of a small share it is half of that.
+pub(super) fn in_common(rate: f64, wait_s: f64) -> f64 {
+    1.0 + (rate * wait_s.max(0.0)).powi(2)
+}
+
+/// Where the figure comes to `level`, with Fieller's 95 % interval. `shown`: the trials, the nearest to the rate in question first;
+/// of several servers the line bends, and the last of them are left out as long as it does so beyond chance. `alone_s`: what an
+/// operation alone takes. `None` where the trials do not tell how steep the line is.
+pub(super) fn reached(figure: Figure, shown: &[Shown], level: f64, alone_s: f64) -> Option<Estimate> {
+    let is_straight = |count: &usize| {
+        let bent = Curve::of(figure, &shown[..*count], 3, alone_s);
+        bent.is_none_or(|bent| !bent.is_bent())
+    };
+    let count = (IN_LINE_MIN..=shown.len()).rev().find(is_straight).unwrap_or(IN_LINE_MIN).min(shown.len());
+    Curve::of(figure, &shown[..count], 2, alone_s)?.comes_to(figure.on_line(level))
+}
+
+impl Figure {
+    fn of(self, shown: &Shown) -> f64 {
+        match self {
+            Self::ShareBeyond => shown.beyond,
+            Self::Mean => shown.mean_s,
+        }
+    }
+
+    /// Where a value lies on the line.
+    fn on_line(self, value: f64) -> f64 {
+        match self {
+            Self::ShareBeyond => value.clamp(SHARE.0, SHARE.1).ln(),
+            Self::Mean => 1.0 / value,
+        }
+    }
+
+    /// The value at a point of the line, its derivative there, and the variance of one operation.
+    fn at(self, line: f64) -> (f64, f64, f64) {
+        match self {
+            Self::ShareBeyond => {
+                let share = line.exp().clamp(SHARE.0, SHARE.1);
+                (share, share, share * (1.0 - share))
+            }
+            Self::Mean => {
+                let mean = 1.0 / line;
+                (mean, -mean * mean, mean * mean)
+            }
+        }
+    }
+
+    /// Into which direction the line goes as rates grow.
+    fn direction(self) -> f64 {
+        match self {
+            Self::ShareBeyond => 1.0,
+            Self::Mean => -1.0,
+        }
+    }
+
+    /// The least by which variances differ from those of [`in_common`], where such a part of the mean is waiting: what a queue of random
+    /// arrivals brings. Trials that happen to lie on a line show less.
+    fn dispersion_min(self, waiting: f64) -> f64 {
+        let squared = waiting * waiting;
+        match self {
+            Self::ShareBeyond => 1.0 + squared,
+            Self::Mean => 4.0 * squared,
+        }
+    }
+}
+
+/// A polynomial fitted over rates, as parts of `scale` off `center`.
+#[derive(Debug)]
+struct Fit {
+    center: f64,
+    scale: f64,
+    coefficients: DVector<f64>,
+    /// Inverse of Fisher's information: the covariance where variances are right as they are.
+    inverse: DMatrix<f64>,
+    /// Of each trial the value on the curve, and the square by which it is off, as a part of its variance.
+    fitted: Vec<(f64, f64)>,
+}
+
+impl Fit {
+    /// With so many coefficients. `in_common`: by how much the variance of a trial, with such a value, exceeds that of independent
+    /// operations. `None` where trials do not lie apart, and where none fits.
+    fn of(
+        figure: Figure,
+        shown: &[Shown],
+        size: usize,
+        in_common: impl Fn(usize, f64) -> f64,
+    ) -> Option<Self> {
+        let center = shown.iter().map(|one| one.rate).sum::<f64>() / shown.len() as f64;
+        let scale = shown.iter().map(|one| (one.rate - center).abs()).fold(0.0, f64::max);
+        let row = |one: &Shown| {
+            let x = (one.rate - center) / scale;
+            DVector::from_fn(size, |power, _| x.powi(i32::try_from(power).expect("a power is small")))
+        };
+        let average = shown.iter().map(|one| figure.of(one)).sum::<f64>() / shown.len() as f64;
+        let beginning = |one: &Shown| figure.on_line(figure.of(one).max(BEGINNING * average));
+        let mut lines: Vec<f64> = shown.iter().map(beginning).collect();
+        let mut last: Option<DVector<f64>> = None;
+        for _ in 0..TURNS {
+            let (mut squares, mut products) = (DMatrix::zeros(size, size), DVector::zeros(size));
+            for ((at, one), line) in shown.iter().enumerate().zip(&lines) {
+                let (value, slope, variance) = figure.at(*line);
+                let weight = slope * slope * one.count / (variance * in_common(at, value));
+                let row = row(one);
+                squares += weight * &row * row.transpose();
+                products += weight * (line + (figure.of(one) - value) / slope) * row;
+            }
+            let inverse = squares.try_inverse()?;
+            let coefficients = &inverse * products;
+            for (one, line) in shown.iter().zip(&mut lines) {
+                let next = row(one).dot(&coefficients);
+                // The inverse of a mean is above 0: no more than half of the way there in a turn.
+                *line = if figure == Figure::Mean { next.max(*line / 2.0) } else { next };
+            }
+            let moved = last.map(|last| (&coefficients - last).amax());
+            if moved.is_some_and(|moved| moved <= STILL * coefficients.amax()) {
+                let off = |((at, one), line): ((usize, &Shown), &f64)| {
+                    let (value, _, variance) = figure.at(*line);
+                    let square = (figure.of(one) - value).powi(2);
+                    (value, square * one.count / (variance * in_common(at, value)))
+                };
+                let fitted = shown.iter().enumerate().zip(&lines).map(off).collect();
+                return Some(Self { center, scale, coefficients, inverse, fitted });
+            }
+            last = Some(coefficients);
+        }
+        None
+    }
+}
+
+/// A figure over the rate.
+#[derive(Debug)]
+struct Curve {
+    figure: Figure,
+    fit: Fit,
+    covariance: DMatrix<f64>,
+    freedom: f64,
+}
+
+impl Curve {
+    /// With so many coefficients. `None` of too few trials as well.
+    fn of(figure: Figure, shown: &[Shown], size: usize, alone_s: f64) -> Option<Self> {
+        if shown.len() < TRIALS_MIN.max(size + 2) {
+            return None;
+        }
+        // What waits is taken from the curve of the mean: that of a trial goes with what else it shows by chance.
+        let of_mean = |at: usize, mean_s: f64| in_common(shown[at].rate, mean_s - alone_s);
+        let means = Fit::of(Figure::Mean, shown, size, of_mean)?;
+        let waiting = (1.0 - alone_s / means.fitted[0].0).max(0.0);
+        let fit = match figure {
+            Figure::Mean => means,
+            Figure::ShareBeyond => {
+                Fit::of(figure, shown, size, |at, _| in_common(shown[at].rate, means.fitted[at].0 - alone_s))?
+            }
+        };
+        let freedom = (shown.len() - size) as f64;
+        let left = fit.fitted.iter().map(|(_, square)| square).sum::<f64>();
+        let covariance = &fit.inverse * (left / freedom).max(figure.dispersion_min(waiting));
+        Some(Self { figure, fit, covariance, freedom })
+    }
+
+    /// Whether the last coefficient is there beyond chance.
+    fn is_bent(&self) -> bool {
+        let last = self.fit.coefficients.len() - 1;
+        let error = self.covariance[(last, last)].sqrt();
+        self.fit.coefficients[last].abs() > t_quantile(1.0 - BENT_P, self.freedom) * error
+    }
+
+    /// Where a straight line comes to a level (Fieller 1954).
+    fn comes_to(&self, level: f64) -> Option<Estimate> {
+        let (a, b) = (self.fit.coefficients[0] - level, self.fit.coefficients[1]);
+        let squared = t_quantile(0.95, self.freedom).powi(2);
+        let of = |row, column| squared * self.covariance[(row, column)];
+        // (a + b·x)² = t²·(c₀₀ + 2·c₀₁·x + c₁₁·x²)
+        let (quadratic, half, constant) = (b * b - of(1, 1), a * b - of(0, 1), a * a - of(0, 0));
+        if !(b * self.figure.direction() > 0.0 && quadratic > 0.0) {
+            return None;
+        }
+        let root = (half * half - quadratic * constant).max(0.0).sqrt();
+        let rate = |x: f64| (self.fit.center + x * self.fit.scale).max(0.0);
+        let interval = (rate((-half - root) / quadratic), rate((-half + root) / quadratic));
+        let value = rate(-a / b);
+        (value > 0.0 && interval.1.is_finite()).then_some(Estimate { value, interval: Some(interval) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A trial of an empty queue that does 1000 operations per second, one at a time (Lindley's recursion): random arrivals at a rate,
+    /// each of which takes `service` seconds.
+    fn trial(
+        rate: f64,
+        seconds: f64,
+        limit_s: f64,
+        random: &mut fastrand::Rng,
+        service: impl Fn(&mut fastrand::Rng) -> f64,
+    ) -> Shown {
+        let exponential = |random: &mut fastrand::Rng| -(1.0 - random.f64()).ln();
+        let (mut at, mut wait_s, mut count, mut sum_s, mut slow) = (0.0, 0.0_f64, 0.0, 0.0, 0.0);
+        loop {
+            let gap = exponential(random) / rate;
+            at += gap;
+            if at > seconds {
+                return Shown { rate, count, mean_s: sum_s / count, beyond: slow / count };
+            }
+            wait_s = (wait_s - gap).max(0.0) + service(random);
+            count += 1.0;
+            sum_s += wait_s;
+            slow += f64::from(u8::from(wait_s > limit_s));
+        }
+    }
+
+    /// How many of the intervals of searches around `truth` hold it, of how many, and how far they are off on average, as a share.
+    fn held(
+        figure: Figure,
+        truth: f64,
+        limit_s: f64,
+        level: f64,
+        seconds: f64,
+        service: impl Fn(&mut fastrand::Rng) -> f64 + Copy,
+    ) -> (u32, u32, f64) {
+        let (mut holds, mut told, mut off) = (0, 0, 0.0);
+        for seed in 0..100 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            // As a bisection goes about, and a step beyond.
+            let parts = [1.0, 1.0, 1.0, 1.01, 1.02, 0.99, 0.97, 1.04, 1.08, 0.94, 0.85, 0.6];
+            let one = |part: &f64| trial(part * truth, seconds, limit_s, &mut random, service);
+            let shown: Vec<Shown> = parts.iter().map(one).collect();
+            let Some(found) = reached(figure, &shown, level, 1e-3) else { continue };
+            let (low, high) = found.interval.expect("Fieller's");
+            holds += u32::from((low..=high).contains(&truth));
+            told += 1;
+            off += found.value / truth - 1.0;
+        }
+        (holds, told, off / f64::from(told))
+    }
+
+    #[test]
+    fn short_trials_tell_where_m_m_1_reaches_its_limits() {
+        let exponential = |random: &mut fastrand::Rng| -(1.0 - random.f64()).ln() / 1e3;
+        // p99 < 50 ms at 1000 − ln 100 / 50 ms, mean < 10 ms at 1000 − 100; of trials of 10 s and of a minute.
+        let limit_s = 0.05;
+        let truth = 1000.0 - 100_f64.ln() / limit_s;
+        for (seconds, told_min, off_max) in [(10.0, 60, 0.015), (60.0, 95, 0.003)] {
+            let (holds, told, off) = held(Figure::ShareBeyond, truth, limit_s, 0.01, seconds, exponential);
+            assert!(told >= told_min && holds * 100 >= told * 90, "{seconds} s: {holds} of {told}");
+            assert!(off.abs() < off_max, "{seconds} s: {off}");
+            let (holds, told, off) = held(Figure::Mean, 900.0, 0.01, 0.01, seconds, exponential);
+            assert!(told == 100 && holds >= 90, "mean, {seconds} s: {holds} of {told}");
+            assert!(off.abs() < off_max, "mean, {seconds} s: {off}");
+        }
+    }
+
+    #[test]
+    fn even_service_is_no_reason_for_too_narrow_an_interval() {
+        // M/D/1 by its closed form (Erlang 1909): P(wait + 1 ms > 25 ms) is 1 % at 908.4/s.
+        let (holds, told, off) = held(Figure::ShareBeyond, 908.4, 0.025, 0.01, 60.0, |_| 1e-3);
+        assert!(told >= 95 && holds * 100 >= told * 85 && off.abs() < 0.005, "{holds} of {told}, {off}");
+    }
+
+    #[test]
+    fn nothing_is_told_where_the_line_is_level_or_trials_are_few() {
+        let one = |rate: f64, beyond: f64| Shown { rate, count: 1e4, mean_s: 2e-3, beyond };
+        let level: Vec<Shown> = (0..10).map(|at| one(900.0 + f64::from(at), 0.01)).collect();
+        assert_eq!(reached(Figure::ShareBeyond, &level, 0.02, 1e-3), None);
+        assert_eq!(reached(Figure::ShareBeyond, &level[..3], 0.01, 1e-3), None);
+        assert_eq!(reached(Figure::ShareBeyond, &[one(900.0, 0.01); 8], 0.01, 1e-3), None, "one rate");
+        let none: Vec<Shown> = (0..10).map(|at| one(900.0 + f64::from(at), 0.0)).collect();
+        assert_eq!(reached(Figure::ShareBeyond, &none, 0.01, 1e-3), None);
+        assert_eq!(reached(Figure::Mean, &[], 0.01, 1e-3), None);
+    }
+}
