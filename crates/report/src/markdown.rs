@@ -165,7 +165,7 @@ impl Page {
         let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
         let rule = |&at: &usize| if table.columns[at].right { "--:" } else { "--" }.to_owned();
         let mut lines = vec![
-            line(filled.iter().map(|&at| table.columns[at].title.to_owned()).collect()),
+            line(filled.iter().map(|&at| table.columns[at].title.to_string()).collect()),
             line(filled.iter().map(rule).collect()),
         ];
         lines.extend(table.rows.iter().map(|row| line(filled.iter().map(|&at| text(&row[at])).collect())));

@@ -208,7 +208,7 @@ fn rows((caption, table): &(String, Table)) -> Rows {
         caption: caption.clone(),
         columns: filled
             .iter()
-            .map(|&at| (table.columns[at].title.to_owned(), table.columns[at].right))
+            .map(|&at| (table.columns[at].title.to_string(), table.columns[at].right))
             .collect(),
         rows: table.rows.iter().map(cells).collect(),
         remark: table.remark.map(str::to_owned),

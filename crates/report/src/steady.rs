@@ -8,7 +8,7 @@ mod spread;
 
 use crate::plot::PlotMark;
 use crate::section::{Matrix, Section};
-use crate::table::{left, right, spare};
+use crate::table::{left, right, right_of, spare};
 use crate::tables::{Table, seconds};
 use crate::view::Summary;
 use fathom_analysis::pts::{
@@ -278,6 +278,7 @@ fn rounds(found: &RoundsAnswer, noted: &[PlotMark]) -> Section {
         (format!("Steady state: {what}"), determination(found)),
         (format!("Round by round: {what}"), tracked(found)),
     ];
+    tables.extend(by_round(found));
     if found.levels.len() > 1 {
         tables.push(("Levels of the load".to_owned(), levels(&found.levels)));
     }
@@ -404,6 +405,20 @@ fn tracked(found: &RoundsAnswer) -> Table {
     };
     let rows = found.tracked.iter().enumerate().map(row).collect();
     Table { columns: vec![right("round"), right("value"), left("")], rows, remark: None }
+}
+
+/// What is drawn of the cells over the rounds.
+fn by_round(found: &RoundsAnswer) -> Option<(String, Table)> {
+    let (what, cells) = plots::converging(found)?;
+    let figure = found.rounds.figure;
+    let row = |(at, measures): (usize, &Vec<Measure>)| {
+        let values = cells.iter().map(|(cell, _)| bare(figure)(measures[*cell].figure(figure)));
+        std::iter::once((at + 1).to_string()).chain(values).collect()
+    };
+    let rows = found.measures.iter().enumerate().map(row).collect();
+    let names = cells.iter().map(|(_, name)| right_of(name.clone()));
+    let columns = std::iter::once(right("round")).chain(names).collect();
+    Some((format!("Round by round: {what}"), Table { columns, rows, remark: None }))
 }
 
 fn levels(levels: &[Level]) -> Table {

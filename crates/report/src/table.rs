@@ -1,11 +1,13 @@
 //! Tables in plain text: columns aligned, cut to a width, control characters made visible. Knows nothing of what the
 //! cells mean.
 
+use std::borrow::Cow;
+
 /// A column of a table.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Column {
     /// Its heading.
-    pub(crate) title: &'static str,
+    pub(crate) title: Cow<'static, str>,
     /// Numbers stand right, names left.
     pub(crate) right: bool,
     /// Columns with a higher number go first when the table is too wide; 0 never goes.
@@ -14,17 +16,22 @@ pub(crate) struct Column {
 
 /// A column that never goes.
 pub(crate) const fn left(title: &'static str) -> Column {
-    Column { title, right: false, dispensable: 0 }
+    Column { title: Cow::Borrowed(title), right: false, dispensable: 0 }
 }
 
 /// A column of numbers that never goes.
 pub(crate) const fn right(title: &'static str) -> Column {
-    Column { title, right: true, dispensable: 0 }
+    Column { title: Cow::Borrowed(title), right: true, dispensable: 0 }
+}
+
+/// A column of numbers with a heading that is found out.
+pub(crate) fn right_of(title: String) -> Column {
+    Column { title: Cow::Owned(title), right: true, dispensable: 0 }
 }
 
 /// A column of numbers that goes when there is no room.
 pub(crate) const fn spare(title: &'static str, dispensable: u8) -> Column {
-    Column { title, right: true, dispensable }
+    Column { title: Cow::Borrowed(title), right: true, dispensable }
 }
 
 /// Between two columns.
@@ -59,7 +66,7 @@ pub(crate) fn lines(columns: &[Column], rows: &[Vec<String>], width: usize) -> V
     let wraps = !columns[last].right && last != first && total(&kept) > width && room >= WORDS_MIN;
     if wraps {
         let width_of = |at: usize| if at == last { room } else { full(at) };
-        let heading = line(columns, &kept, &width_of, &|at| columns[at].title);
+        let heading = line(columns, &kept, &width_of, &|at| &columns[at].title);
         let cells = rows.iter().flat_map(|row| {
             let parts = wrap(&row[last], room).into_iter().enumerate();
             parts.map(|(part, words)| {
@@ -76,7 +83,7 @@ pub(crate) fn lines(columns: &[Column], rows: &[Vec<String>], width: usize) -> V
     let width_of = |at: usize| if at == first { name } else { full(at) };
     let parts = broken(columns, &kept, &width_of, width);
     let part_lines = |part: &Vec<usize>| {
-        let heading = line(columns, part, &width_of, &|at| columns[at].title);
+        let heading = line(columns, part, &width_of, &|at| &columns[at].title);
         let cells = rows.iter().map(|row| line(columns, part, &width_of, &|at| &row[at]));
         std::iter::once(heading).chain(cells).collect::<Vec<_>>()
     };

@@ -161,43 +161,47 @@ fn window(found: &RoundsAnswer) -> Option<Plot> {
     })
 }
 
-/// Cells of a matrix over the rounds: those of the column that is tracked, all sizes or all numbers of threads.
-fn convergence(found: &RoundsAnswer) -> Option<Plot> {
+/// The cells of a matrix that are shown over the rounds, with what to call them: those of the column that is tracked, all sizes
+/// or all numbers of threads. `None` of a single one.
+pub(super) fn converging(found: &RoundsAnswer) -> Option<(String, Vec<(usize, String)>)> {
     let RoundsAnswer { rounds, measures, .. } = found;
     let tracked = &rounds.cells[rounds.tracked];
-    let of_mix: Vec<usize> = rounds
+    let is_demand = is_demand(tracked);
+    let name = |cell: &Cell| if is_demand { cell.row.clone() } else { cell.name() };
+    let of_mix: Vec<(usize, String)> = rounds
         .cells
         .iter()
         .enumerate()
         .filter(|(_, cell)| !cell.row.is_empty() && cell.column == tracked.column)
-        .map(|(at, _)| at)
+        .map(|(at, cell)| (at, name(cell)))
         .take(CELLS_MAX)
         .collect();
-    if of_mix.len() < 2 || measures.len() < 2 {
-        return None;
-    }
-    let is_demand = is_demand(tracked);
+    let what = if is_demand {
+        format!("all numbers of threads at {}", tracked.column)
+    } else {
+        "all block sizes".to_owned()
+    };
+    (of_mix.len() > 1 && measures.len() > 1).then_some((what, of_mix))
+}
+
+fn convergence(found: &RoundsAnswer) -> Option<Plot> {
+    let RoundsAnswer { rounds, measures, .. } = found;
+    let (what, cells) = converging(found)?;
     let (y, scale) = axis(rounds.figure);
-    let line = |&cell: &usize| {
+    let line = |(cell, name): &(usize, String)| {
         let points: Vec<(f64, f64)> = measures
             .iter()
             .enumerate()
-            .map(|(round, all)| (round as f64 + 1.0, all[cell].figure(rounds.figure) * scale))
+            .map(|(round, all)| (round as f64 + 1.0, all[*cell].figure(rounds.figure) * scale))
             .filter(|(_, value)| *value > 0.0)
             .collect();
-        let cell = &rounds.cells[cell];
-        let name = if is_demand { cell.row.clone() } else { cell.name() };
-        PlotLine::new(name, Shape::Joined, &points)
+        PlotLine::new(name.clone(), Shape::Joined, &points)
     };
     Some(Plot {
-        title: if is_demand {
-            format!("Convergence of all numbers of threads at {}", tracked.column)
-        } else {
-            "Convergence of all block sizes".to_owned()
-        },
+        title: format!("Convergence of {what}"),
         x: PlotAxis::linear("round", Unit::Plain),
         y: PlotAxis { is_log: true, ..y },
-        lines: of_mix.iter().map(line).collect(),
+        lines: cells.iter().map(line).collect(),
         marks: Vec::new(),
         bands: Vec::new(),
     })
