@@ -105,9 +105,9 @@ export async function open(browser, url, look, allowed) {
 }
 
 /**
- * Has what a page asks for at such addresses go to `handler` from now on. Chromium says that it does so a moment before the
- * page that is shown does: about one request of two thousand that followed at once went past it. So the page asks for what is
- * fulfilled here until that is.
+ * Has what a page asks for at such addresses go to `handler` from now on. Chromium says that it does so a moment before
+ * the page that is shown does, and of requests that followed at once one of two thousand went past it. So the page asks
+ * for what is fulfilled here until that is.
  */
 export async function intercept(page, addresses, handler, options) {
   const shown = "/api/v1/session?intercepted";
