@@ -219,7 +219,7 @@ pub struct Objective {
     pub margins: Vec<Margin>,
     /// Every rate that was tried, in order.
     pub trials: Vec<Trial>,
-    /// Where trials of the rate are so short that it is luck whether they keep the limits: how long each would have to last, seconds.
+    /// Where trials of the rate are so short that it may be luck whether they keep the limits: how long each would have to last, seconds.
     pub trials_take_s: Option<f64>,
     /// What a reader should know.
     pub remarks: Vec<String>,
@@ -326,7 +326,9 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
     if let Some(rate) = rate.filter(|_| state != State::Overloaded) {
         let at: Vec<&LoadPoint> =
             points.iter().zip(&trials).filter(|(_, one)| is_same(one.rate, rate)).map(|one| one.0).collect();
-        let few = single.and_then(|alone| waiting::few_bouts(&at, alone.mean_s, goals));
+        // What a trial breaks with all that a queue remembers is no luck.
+        let is_clear = trials.iter().any(|one| is_same(one.rate, rate) && one.is_broken_clearly(goals));
+        let few = single.filter(|_| !is_clear).and_then(|alone| waiting::few_bouts(&at, alone.mean_s, goals));
         trials_take_s = few.as_ref().map(|few| few.0);
         let told = few.map(|few| few.1);
         remarks.extend(told.or_else(|| waiting::wandering(record, rate).filter(|_| state == State::Met)));
@@ -346,8 +348,8 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
     })
 }
 
-/// Whether two rates are the same one.
-fn is_same(one: f64, other: f64) -> bool {
+/// Whether two rates, in operations per second, are the same one.
+pub fn is_same(one: f64, other: f64) -> bool {
     (one / other - 1.0).abs() < 1e-4
 }
 

@@ -7,7 +7,7 @@ use crate::section::Section;
 use crate::table::{left, right};
 use crate::tables::Table;
 use crate::view::Asked;
-use fathom_analysis::objective::{HeldBack, Margin, Objective, State, Trial, Undecided};
+use fathom_analysis::objective::{HeldBack, Margin, Objective, State, Trial, Undecided, is_same};
 use fathom_schema::LatencyGoal;
 use fathom_units::Iops;
 
@@ -286,7 +286,7 @@ fn tightest(found: &Objective) -> String {
 
 /// Which of several limits a rate did not keep, in brackets; nothing of a single one, and of a rate that was not done.
 fn broken(found: &Objective, rate: f64) -> String {
-    let at = |trial: &&Trial| (trial.rate / rate - 1.0).abs() < 1e-4;
+    let at = |trial: &&Trial| is_same(trial.rate, rate);
     let is_broken = |(which, margin): &(usize, &Margin)| {
         found
             .trials

@@ -307,6 +307,21 @@ mod tests {
         assert_eq!(found.state, State::Undecided, "{found:?}");
     }
 
+    /// A minute in which half of all operations take 120 ms: they wait in bouts of 900 · 0.0595² = 3.2 s, of which it has few.
+    #[test]
+    fn what_is_broken_beyond_all_that_a_queue_remembers_is_no_luck() {
+        let of = |goal: &str| {
+            let mut record = empty();
+            add(&mut record, None, |_| tally(&[(1000, MS)]));
+            add(&mut record, Some(900), |_| tally(&[(450, MS), (450, 120 * MS)]));
+            objective(&record, Some(900.0), &[goal.parse().expect("a goal")]).expect("a rate was tried")
+        };
+        let luck = of("mean<60ms");
+        assert!(luck.state == State::NotMet && luck.trials_take_s.is_some(), "{luck:?}");
+        let clear = of("mean<1ms");
+        assert!(clear.state == State::NotMet && clear.trials_take_s.is_none(), "{clear:?}");
+    }
+
     #[test]
     fn the_limit_in_question_is_one_that_a_trial_broke() {
         let mut record = empty();
