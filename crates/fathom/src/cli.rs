@@ -36,7 +36,8 @@ took at the lowest rate), held_back (what --max-depth held back: slots, rate, do
 (statistic, limit_s, worst_s, margin, together_s and together_interval_s: what all trials of the
 rate tell together), trials[] (rate, offered, done, latencies_s, needs, verdict), trials_take_s (how
 long each trial would have to last, where it may be luck whether it keeps the limits), remarks, run,
-doubts (findings that speak against the figures). With --threshold also thresholds[], thresholds_verdict.";
+doubts (findings that speak against the figures). With --threshold also thresholds[],
+thresholds_verdict.";
 
 const STEADY_HELP: &str = "\
 Answer (exit code): steady or complete (0); not_steady or unfinished (8). What was ended goes on with
