@@ -13,6 +13,7 @@ pub mod load;
 mod measured;
 pub mod objective;
 pub mod pts;
+mod queues;
 #[cfg(any(test, feature = "sample"))]
 pub mod sample;
 pub mod scaling;

@@ -12,6 +12,7 @@ pub use held_back::HeldBack;
 pub(crate) use held_back::is_calm;
 
 use crate::load::{LoadPoint, unsupported};
+use crate::queues;
 use crate::scaling::Estimate;
 use crate::statistics::t_quantile;
 use fathom_schema::{LatencyGoal, Record, Step, StepRecord};
@@ -251,8 +252,9 @@ impl Objective {
 pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) -> Option<Objective> {
     let alone = single(record, goals);
     let single = alone.as_ref().map(|(single, _)| single);
+    let queues = queues(record);
     let (points, trials): (Vec<LoadPoint>, Vec<Trial>) =
-        record.steps.iter().filter_map(|step| trial(step, goals, single, wanted.is_some())).unzip();
+        record.steps.iter().filter_map(|step| trial(step, goals, single, queues, wanted.is_some())).unzip();
     let idle_shares =
         || -> Vec<Vec<Share>> { goals.iter().map(|goal| near_idle::shares(record, goal)).collect() };
     let at = |rate: f64| trials.iter().filter(move |trial| is_same(trial.rate, rate));
@@ -296,7 +298,7 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
     // the end of the line.
     let is_idle = |single: &LoadPoint| rate.is_none_or(|rate| rate <= IDLE_MAX * single.rate);
     let near_full =
-        |rate: f64| reached(rate, single.map_or(0.0, |alone| alone.mean_s), &points, &trials, goals);
+        |rate: f64| reached(rate, single.map_or(0.0, |alone| alone.mean_s), queues, &points, &trials, goals);
     let reached = match (single, rate) {
         _ if wanted.is_some() || held_back.is_some() => None,
         (Some(single), _) if is_idle(single) => {
@@ -328,7 +330,9 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
             points.iter().zip(&trials).filter(|(_, one)| is_same(one.rate, rate)).map(|one| one.0).collect();
         // What a trial breaks with all that a queue remembers is no luck.
         let is_clear = trials.iter().any(|one| is_same(one.rate, rate) && one.is_broken_clearly(goals));
-        let few = single.filter(|_| !is_clear).and_then(|alone| waiting::few_bouts(&at, alone.mean_s, goals));
+        let few = single
+            .filter(|_| !is_clear)
+            .and_then(|alone| waiting::few_bouts(&at, queues, alone.mean_s, goals));
         trials_take_s = few.as_ref().map(|few| few.0);
         let told = few.map(|few| few.1);
         remarks.extend(told.or_else(|| waiting::wandering(record, rate).filter(|_| state == State::Met)));
@@ -444,6 +448,13 @@ fn is_broken_when_idle(
     })
 }
 
+/// How many queues the operations of a search go to, those of its rates if it has one.
+fn queues(record: &Record) -> f64 {
+    let mut steps = record.steps.iter().map(|step| &step.started.step);
+    let of_rate = steps.clone().find(|step| crate::load::rate(step).is_some());
+    of_rate.or_else(|| steps.next()).map_or(1.0, |step| queues::count(&record.started.facts, step))
+}
+
 /// Whether a step has one operation of each worker at a time, at no rate.
 fn is_alone(step: &Step) -> bool {
     crate::load::rate(step).is_none() && step.streams.iter().all(|stream| stream.queue_depth == 1)
@@ -453,7 +464,7 @@ fn is_alone(step: &Step) -> bool {
 fn single(record: &Record, goals: &[LatencyGoal]) -> Option<(LoadPoint, Vec<(f64, f64)>)> {
     let step = record.steps.iter().find(|step| is_alone(&step.started.step))?;
     let point = LoadPoint::of(&step.started.step, &step.finished.as_ref()?.streams)?;
-    let intervals_s = intervals_s(step, &point, goals, None);
+    let intervals_s = intervals_s(step, &point, queues(record), goals, None);
     Some((point, intervals_s))
 }
 
@@ -462,11 +473,12 @@ fn single(record: &Record, goals: &[LatencyGoal]) -> Option<(LoadPoint, Vec<(f64
 fn intervals_s(
     step: &StepRecord,
     point: &LoadPoint,
+    queues: f64,
     goals: &[LatencyGoal],
     alone: Option<&LoadPoint>,
 ) -> Vec<(f64, f64)> {
     let of = |goal| {
-        let of_queue = alone.map_or(1.0, |alone| waiting::inflation(point, goal, alone.mean_s));
+        let of_queue = alone.map_or(1.0, |alone| waiting::inflation(point, queues, goal, alone.mean_s));
         certainty::interval_s(point, goal, certainty::inflation(step, point, goal).max(of_queue))
     };
     goals.iter().map(of).collect()
@@ -485,10 +497,12 @@ fn kept(trials: &[Trial]) -> Option<f64> {
     below.max_by(|one, other| times(*one).cmp(&times(*other)).then(one.total_cmp(other)))
 }
 
-/// Where the first of the limits is reached by the trials around a rate, where an operation alone takes `alone_s`.
+/// Where the first of the limits is reached by the trials around a rate, where an operation alone takes `alone_s` and all of them go
+/// to so many queues.
 fn reached(
     rate: f64,
     alone_s: f64,
+    queues: f64,
     points: &[LoadPoint],
     trials: &[Trial],
     goals: &[LatencyGoal],
@@ -509,7 +523,13 @@ fn reached(
         };
         let shown = |(trial, point): &(&Trial, &LoadPoint)| {
             let Share { count, part, .. } = Share::within(trial.rate, &point.response, goal.limit);
-            Shown { rate: trial.rate, count, mean_s: point.mean_s, beyond: 1.0 - part }
+            Shown {
+                rate: trial.rate,
+                of_queue: trial.rate / queues,
+                count,
+                mean_s: point.mean_s,
+                beyond: 1.0 - part,
+            }
         };
         near_full::reached(figure, &near.iter().map(shown).collect::<Vec<_>>(), level, alone_s)
     };
@@ -627,11 +647,12 @@ fn is_broken_by_few(point: &LoadPoint, goals: &[LatencyGoal]) -> bool {
 }
 
 /// A step at a rate; `None` of one at full speed. `alone`: what one operation at a time does. `is_wanted`: whether the rate is
-/// the one in question; a search goes down as long as a limit is broken, be it by chance.
+/// the one in question; a search goes down as long as a limit is broken, be it by chance. `queues`: how many the operations go to.
 fn trial(
     step: &StepRecord,
     goals: &[LatencyGoal],
     alone: Option<&LoadPoint>,
+    queues: f64,
     is_wanted: bool,
 ) -> Option<(LoadPoint, Trial)> {
     let rate = crate::load::rate(&step.started.step)?;
@@ -646,7 +667,7 @@ fn trial(
         offered: if point.offered > 0.0 { point.offered } else { rate },
         done: point.rate,
         latencies_s: goals.iter().map(|goal| point.latency_s(goal)).collect(),
-        intervals_s: intervals_s(step, &point, goals, alone),
+        intervals_s: intervals_s(step, &point, queues, goals, alone),
         needs: goals.iter().map(|goal| goal.quantile.and_then(|q| point.needs(q))).collect(),
         state,
         held_back: held_back.filter(|_| state == State::DepthLimited),

@@ -33,6 +33,8 @@ pub(super) enum Figure {
 pub(super) struct Shown {
     /// Operations per second asked for: that random arrivals bring more or fewer is part of what scatters.
     pub(super) rate: f64,
+    /// Those of them that go to one queue.
+    pub(super) of_queue: f64,
     /// Operations.
     pub(super) count: f64,
     /// Their mean, seconds.
@@ -188,14 +190,14 @@ impl Curve {
             return None;
         }
         // What waits is taken from the curve of the mean: that of a trial goes with what else it shows by chance.
-        let of_mean = |at: usize, mean_s: f64| in_common(shown[at].rate, mean_s - alone_s);
+        let of_mean = |at: usize, mean_s: f64| in_common(shown[at].of_queue, mean_s - alone_s);
         let means = Fit::of(Figure::Mean, shown, size, of_mean)?;
         let waiting = (1.0 - alone_s / means.fitted[0].0).max(0.0);
         let fit = match figure {
             Figure::Mean => means,
-            Figure::ShareBeyond => {
-                Fit::of(figure, shown, size, |at, _| in_common(shown[at].rate, means.fitted[at].0 - alone_s))?
-            }
+            Figure::ShareBeyond => Fit::of(figure, shown, size, |at, _| {
+                in_common(shown[at].of_queue, means.fitted[at].0 - alone_s)
+            })?,
         };
         let freedom = (shown.len() - size) as f64;
         let left = fit.fitted.iter().map(|(_, square)| square).sum::<f64>();
@@ -247,7 +249,7 @@ mod tests {
             let gap = exponential(random) / rate;
             at += gap;
             if at > seconds {
-                return Shown { rate, count, mean_s: sum_s / count, beyond: slow / count };
+                return Shown { rate, of_queue: rate, count, mean_s: sum_s / count, beyond: slow / count };
             }
             wait_s = (wait_s - gap).max(0.0) + service(random);
             count += 1.0;
@@ -306,7 +308,7 @@ mod tests {
 
     #[test]
     fn nothing_is_told_where_the_line_is_level_or_trials_are_few() {
-        let one = |rate: f64, beyond: f64| Shown { rate, count: 1e4, mean_s: 2e-3, beyond };
+        let one = |rate: f64, beyond: f64| Shown { rate, of_queue: rate, count: 1e4, mean_s: 2e-3, beyond };
         let level: Vec<Shown> = (0..10).map(|at| one(900.0 + f64::from(at), 0.01)).collect();
         assert_eq!(reached(Figure::ShareBeyond, &level, 0.02, 1e-3), None);
         assert_eq!(reached(Figure::ShareBeyond, &level[..3], 0.01, 1e-3), None);

@@ -68,7 +68,7 @@ fn an_estimate_next_to_the_highest_trial_is_kept() {
     let of = |all: &[(f64, f64)]| {
         let one = |(rate, off): &(f64, f64)| tried(*rate, 100_000, (1.0 + off) / (1000.0 - rate), 0.0);
         let (trials, points): (Vec<Trial>, Vec<LoadPoint>) = all.iter().map(one).unzip();
-        reached(all[0].0, 1e-3, &points, &trials, &[goal])
+        reached(all[0].0, 1e-3, 1.0, &points, &trials, &[goal])
     };
     let found = of(&[(480.0, -0.004), (485.0, 0.006), (490.0, -0.006), (470.0, 0.002), (495.0, 0.004)]);
     let found = found.expect("its interval reaches down to the trials");
@@ -137,7 +137,7 @@ fn no_limit_is_reached_beyond_what_was_tried() {
         let mean_s = |rate: f64| 1.0 / (1000.0 - rate);
         let one = |rate: &f64| tried(*rate, 10_000_000, mean_s(*rate), (-0.01 / mean_s(*rate)).exp());
         let (trials, points): (Vec<Trial>, Vec<LoadPoint>) = rates.iter().map(one).unzip();
-        reached(400.0, 1e-3, &points, &trials, &goals).map(|found| found.value.round())
+        reached(400.0, 1e-3, 1.0, &points, &trials, &goals).map(|found| found.value.round())
     };
     assert_eq!(of(&[300.0, 350.0, 400.0, 500.0]), None);
     assert_eq!(of(&[300.0, 350.0, 400.0, 500.0, 550.0]), Some(539.0));
@@ -175,7 +175,8 @@ fn where_the_line_bends_trials_near_the_limit_tell_where_it_is_reached() {
         let one =
             |rate: &f64| tried(rate * 1e3, 5_000_000, mean_s(rate * 1e3) * (1.0 + 0.004 * normal()), 0.0);
         let (trials, points): (Vec<Trial>, Vec<LoadPoint>) = rates.iter().map(one).unzip();
-        let found = reached(68_125.0, service_s, &points, &trials, &[goal]).expect("trials on both sides");
+        let found =
+            reached(68_125.0, service_s, 1.0, &points, &trials, &[goal]).expect("trials on both sides");
         let (low, high) = found.interval.expect("ten trials");
         assert!(high - low < 0.02 * truth, "{found:?}");
         held += u64::from((low..=high).contains(&truth));

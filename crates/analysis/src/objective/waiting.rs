@@ -19,6 +19,8 @@ const OF_QUEUE_MIN: f64 = 2.0 / 3.0;
 struct Waiting {
     /// Operations per second.
     rate: f64,
+    /// How many queues they go to.
+    queues: f64,
     /// How long they wait on average, seconds.
     wait_s: f64,
 }
@@ -27,7 +29,7 @@ impl Waiting {
     /// How long a bout of waiting lasts, seconds: a queue of mean wait W comes back from a high level within λ·W², four times
     /// of which is its relaxation time (M/M/1: 1/(μ·(1 − √ρ)²), Cohen 1982).
     fn bout_s(self) -> f64 {
-        self.rate * self.wait_s * self.wait_s
+        self.rate / self.queues * self.wait_s * self.wait_s
     }
 
     /// Seconds that a trial takes for a goal to be judged by enough bouts; 0 where it is not the queue that breaks it.
@@ -38,19 +40,19 @@ impl Waiting {
             Some(q) => (1.0 - q, -self.wait_s * (1.0 - q).ln()),
             None => (0.25, self.wait_s),
         };
-        if reach_s < OF_QUEUE_MIN * limit_s { 0.0 } else { BOUTS_MIN * self.bout_s() / share }
+        if reach_s < OF_QUEUE_MIN * limit_s { 0.0 } else { BOUTS_MIN * self.bout_s() / self.queues / share }
     }
 }
 
 /// By how much what a queue remembers widens the variance of what a goal is about, where a step is too short to show it; else 1.
-/// `alone_s`: what an operation alone takes.
-pub(super) fn inflation(point: &LoadPoint, goal: &LatencyGoal, alone_s: f64) -> f64 {
+/// `queues`: how many the operations go to; `alone_s`: what an operation alone takes.
+pub(super) fn inflation(point: &LoadPoint, queues: f64, goal: &LatencyGoal, alone_s: f64) -> f64 {
     let moments = &point.response.moments;
-    let waiting = Waiting { rate: point.rate, wait_s: (point.mean_s - alone_s).max(0.0) };
+    let waiting = Waiting { rate: point.rate, queues, wait_s: (point.mean_s - alone_s).max(0.0) };
     if moments.count as f64 / point.rate >= waiting.takes_s(goal) {
         return 1.0;
     }
-    let squared = in_common(waiting.rate, waiting.wait_s) - 1.0;
+    let squared = in_common(waiting.rate / queues, waiting.wait_s) - 1.0;
     let part = waiting.wait_s / point.mean_s;
     match goal.quantile {
         Some(_) => (2.0 * squared * part * part).max(1.0),
@@ -60,11 +62,16 @@ pub(super) fn inflation(point: &LoadPoint, goal: &LatencyGoal, alone_s: f64) -> 
 
 /// How long trials of a rate would have to last, in seconds, where they have few of the bouts in which operations wait beyond a
 /// limit, and what is to be said then: whether they kept it may be luck, and within a trial nobody sees it.
-pub(super) fn few_bouts(points: &[&LoadPoint], alone_s: f64, goals: &[LatencyGoal]) -> Option<(f64, String)> {
+pub(super) fn few_bouts(
+    points: &[&LoadPoint],
+    queues: f64,
+    alone_s: f64,
+    goals: &[LatencyGoal],
+) -> Option<(f64, String)> {
     let mean =
         |of: fn(&LoadPoint) -> f64| points.iter().map(|point| of(point)).sum::<f64>() / points.len() as f64;
-    let waiting =
-        Waiting { rate: mean(|point| point.rate), wait_s: (mean(|point| point.mean_s) - alone_s).max(0.0) };
+    let wait_s = (mean(|point| point.mean_s) - alone_s).max(0.0);
+    let waiting = Waiting { rate: mean(|point| point.rate), queues, wait_s };
     let lasts_s = mean(|point| point.response.moments.count as f64 / point.rate);
     let takes = |goal: &LatencyGoal| waiting.takes_s(goal);
     let goal = goals.iter().max_by(|a, b| takes(a).total_cmp(&takes(b)))?;
@@ -165,7 +172,7 @@ mod tests {
         // At 900/s operations wait 9 ms on average, in bouts of 900 · 0.009² = 73 ms: ten of them beyond a p99 come in 73 s.
         let of = |rate: f64, seconds: f64, goal: &str| {
             let point = queue(rate, seconds);
-            few_bouts(&[&point, &point], 1e-3, &[goal.parse().expect("a goal")])
+            few_bouts(&[&point, &point], 1.0, 1e-3, &[goal.parse().expect("a goal")])
         };
         let (takes_s, told) = of(900.0, 10.0, "p99<46ms").expect("a trial has one or two");
         assert!(
@@ -180,17 +187,24 @@ mod tests {
         assert_eq!(of(900.0, 10.0, "p99<1s"), None);
         assert_eq!(of(850.0, 10.0, "p99<50ms"), None, "p99 is 31 ms there");
         assert_eq!(of(300.0, 10.0, "p99<10ms"), None);
-        assert_eq!(few_bouts(&[], 1e-3, &["p99<1ms".parse().expect("a goal")]), None);
+        // Of four such queues beside one another, a trial has four times as many.
+        let four = LoadPoint { rate: 3600.0, ..queue(900.0, 40.0) };
+        let few = few_bouts(&[&four], 4.0, 1e-3, &["p99<46ms".parse().expect("a goal")]);
+        assert_eq!(few.map(|few| few.0), Some(19.0));
+        assert_eq!(few_bouts(&[], 1.0, 1e-3, &["p99<1ms".parse().expect("a goal")]), None);
     }
 
     #[test]
     fn the_memory_of_a_queue_counts_where_a_trial_is_too_short_to_show_it() {
         let of = |seconds: f64, goal: &str| {
-            inflation(&queue(900.0, seconds), &goal.parse().expect("a goal"), 1e-3)
+            inflation(&queue(900.0, seconds), 1.0, &goal.parse().expect("a goal"), 1e-3)
         };
         // 8.1 operations wait, which are 0.9 of the mean: 2 · 8.1² · 0.9², and 4 · 8.1² · 0.9² of a standard deviation that is the mean.
         assert!((of(10.0, "p99<46ms") - 106.3).abs() < 0.1, "{}", of(10.0, "p99<46ms"));
         assert!((of(2.0, "mean<10ms") - 212.6).abs() < 0.2, "{}", of(2.0, "mean<10ms"));
+        let four = LoadPoint { rate: 3600.0, ..queue(900.0, 40.0) };
+        let each = inflation(&four, 4.0, &"p99<46ms".parse().expect("a goal"), 1e-3);
+        assert!((each - of(10.0, "p99<46ms")).abs() < 1e-9, "what of one queue waits together: {each}");
         assert_eq!((of(80.0, "p99<46ms"), of(4.0, "mean<10ms")), (1.0, 1.0));
     }
 

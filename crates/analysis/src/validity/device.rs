@@ -2,14 +2,15 @@
 
 use super::{Found, StepView, surroundings};
 use crate::measured::measured;
+use crate::queues;
 use crate::scan;
 use crate::statistics::share_interval;
 use fathom_schema::{
     BlockDevice, DeviceNumber, Extent, IoMode, LayoutRule, OperationKind, Question, Record, Severity, Stream,
-    Target, TargetFact, TargetKind, ZeroBlocks,
+    Target, TargetKind, ZeroBlocks,
 };
 use fathom_units::Bytes;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// A region of this size may lie in a device's own cache: those of disks and of controllers have a quarter to some gibibytes.
@@ -120,7 +121,10 @@ fn compare(view: &StepView<'_>, direction: OperationKind) -> Option<Compared> {
         return None;
     }
     let numbers: BTreeSet<DeviceNumber> =
-        devices_under_targets(view)?.iter().map(|device| device.number).collect();
+        queues::devices(&view.record.started.facts, &view.step.started.step)?
+            .iter()
+            .map(|device| device.number)
+            .collect();
     let mut device = Volume::default();
     for number in numbers {
         let before = step.devices.iter().find(|counters| counters.number == number)?;
@@ -151,29 +155,6 @@ fn compare(view: &StepView<'_>, direction: OperationKind) -> Option<Compared> {
     Some(Compared { ours, device, is_direct, largest })
 }
 
-/// The devices that the step's targets lie on; `None` where one of them is unknown, or there are none.
-fn devices_under_targets<'a>(view: &StepView<'a>) -> Option<Vec<&'a BlockDevice>> {
-    let mut devices = Vec::new();
-    let facts = &view.record.started.facts.targets;
-    let by_path: HashMap<&Path, &TargetFact> = facts
-        .iter()
-        .flat_map(|fact| [(fact.resolved.as_path(), fact), (fact.path.as_path(), fact)])
-        .collect();
-    for target in &view.step.started.step.targets {
-        let path: &Path = match &target.kind {
-            TargetKind::File { path, .. } | TargetKind::BlockDevice { path } => path,
-            TargetKind::Folder { .. }
-            | TargetKind::MemoryDevice { .. }
-            | TargetKind::Null
-            | TargetKind::Sim(_)
-            | TargetKind::Peer(_) => continue,
-        };
-        let fact = by_path.get(path)?;
-        devices.push(fact.device.as_ref()?);
-    }
-    (!devices.is_empty()).then_some(devices)
-}
-
 /// What of a queue cuts larger operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Limit {
@@ -198,7 +179,10 @@ fn limit(view: &StepView<'_>) -> Option<(u64, Limit)> {
         let segments = number("queue max_segments").filter(|_| page > 0);
         size.into_iter().chain(segments.map(|count| (count * page, Limit::Segments { count, page }))).min()
     };
-    devices_under_targets(view)?.into_iter().filter_map(of_device).min()
+    queues::devices(&view.record.started.facts, &view.step.started.step)?
+        .into_iter()
+        .filter_map(of_device)
+        .min()
 }
 
 /// Why reads of the step's files may have met places without data: holes that were there, or what the run itself has
