@@ -311,6 +311,15 @@ fn check_stream(
             "write the pauses into the course, as \"idle for TIME\"",
         );
     }
+    // What fio makes of it is its front end's.
+    if let (crate::Dialect::Native, Some(&most)) = (job.dialect, options.batch_complete_max.get())
+        && most < *options.batch_complete.get()
+    {
+        let least = options.batch_complete.get();
+        let message = format!("batch_complete_max is {most}, and batch_complete waits for {least}");
+        let help = "make it at least as much as batch_complete";
+        found.error("stream.batch-complete", options.batch_complete_max.span(), message, help);
+    }
     let in_no_group = *options.report_group.get() == 0;
     let group_ends = [
         ("at_end", options.at_end.span(), *options.at_end.get() == AtEnd::Group),
@@ -401,8 +410,15 @@ fn check_waits(job: &Job, found: &mut Diagnostics) {
 }
 
 fn check_stage(job: &Job, stage: &Named<StageOptions>, streams: &Names<'_>, found: &mut Diagnostics) {
+    let mut seen = HashSet::new();
     for name in stage.options.streams.get().into_iter().flatten() {
-        streams.refers(name, stage.options.streams.span(), found);
+        let span = stage.options.streams.span();
+        streams.refers(name, span, found);
+        if !seen.insert(name) {
+            let message = format!("the stage \"{}\" names the stream \"{name}\" twice", stage.name);
+            let help = "name it once; for more of its load give it more workers";
+            found.error("job.duplicate-name", span, message, help);
+        }
     }
     time_is_some(stage.options.time.get(), stage.options.time.span(), found);
     let span = stage.options.sweep.span();

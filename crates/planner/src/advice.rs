@@ -342,10 +342,7 @@ fn idle_workload_options(workload: &Named<WorkloadOptions>, idle: &mut Idle<'_>)
 
 fn idle_stream_options(job: &Job, stream: &Named<StreamOptions>, offers_rates: bool, idle: &mut Idle<'_>) {
     let options = &stream.options;
-    if *options.think_time.get() == Nanos::ZERO {
-        idle(options.think_every.span(), "think_every", "think_time is 0");
-        idle(options.think_puts_off.span(), "think_puts_off", "think_time is 0");
-    }
+    idle_beside(options, idle);
     let has_curve = job.stages.iter().any(|stage| !stage.options.curve.get().is_empty());
     // A search that offers rates of its own spaces them as the stream says.
     let has_none = *options.rate.get() == Rate::Max && !offers_rates;
@@ -361,10 +358,69 @@ fn idle_stream_options(job: &Job, stream: &Named<StreamOptions>, offers_rates: b
     for (asked, span, option) in [
         (options.batch_submit.get().copied(), options.batch_submit.span(), "batch_submit"),
         (options.batch_complete.given().copied(), options.batch_complete.span(), "batch_complete"),
+        (options.batch_complete_max.get().copied(), options.batch_complete_max.span(), "batch_complete_max"),
     ] {
         if asked.is_some_and(|asked| asked > *options.queue_depth.get()) {
             idle(span, option, "it is more than queue_depth, which is taken instead");
         }
+    }
+    if options.refill_at.get().is_some_and(|at| at >= options.queue_depth.get()) {
+        idle(options.refill_at.span(), "refill_at", "it is not below queue_depth");
+    }
+}
+
+/// Options that only say how another one works, where that is not given.
+fn idle_beside(options: &StreamOptions, idle: &mut Idle<'_>) {
+    let beside = [
+        (
+            *options.think_time.get() == Nanos::ZERO,
+            "think_time is 0",
+            vec![
+                (options.think_every.span(), "think_every"),
+                (options.think_issued.span(), "think_issued"),
+                (options.think_after.span(), "think_after"),
+                (options.think_spin.span(), "think_spin"),
+                (options.think_puts_off.span(), "think_puts_off"),
+            ],
+        ),
+        (
+            options.latency_target.get().is_none_or(|&target| target == Nanos::ZERO),
+            "the stream has no latency_target above 0",
+            vec![
+                (options.latency_target.span(), "latency_target"),
+                (options.latency_window.span(), "latency_window"),
+                (options.latency_share.span(), "latency_share"),
+                (options.latency_adapts.span(), "latency_adapts"),
+            ],
+        ),
+        (
+            options.steady.get().is_none(),
+            "the stream has no steady",
+            vec![
+                (options.steady_window.span(), "steady_window"),
+                (options.steady_after.span(), "steady_after"),
+                (options.steady_every.span(), "steady_every"),
+                (options.steady_group.span(), "steady_group"),
+            ],
+        ),
+        (
+            options.cpu_load.get().is_none(),
+            "the stream has no cpu_load",
+            vec![(options.cpu_chunk.span(), "cpu_chunk")],
+        ),
+        (
+            options.cpus.get().is_none_or(Vec::is_empty),
+            "no CPU is named, and its workers may run on all",
+            vec![(options.cpus.span(), "cpus"), (options.cpus_policy.span(), "cpus_policy")],
+        ),
+        (
+            options.cpu_nodes.get().is_none_or(Vec::is_empty),
+            "no node is named, and its workers may run on all",
+            vec![(options.cpu_nodes.span(), "cpu_nodes")],
+        ),
+    ];
+    for (_, reason, options) in beside.into_iter().filter(|(is_idle, ..)| *is_idle) {
+        options.into_iter().for_each(|(span, option)| idle(span, option, reason));
     }
 }
 

@@ -137,3 +137,37 @@ fn bounds_that_cannot_be_read_are_told_with_all_else() {
     let run = "[run]\nthresholds = [\"p99<\"]\nabort_when = [\"iops>>5\"]\ninterval = \"1ms\"\n";
     check(&(run.to_owned() + &job("", "", "")), &["job.interval", "plan.thresholds", "plan.abort-when"]);
 }
+
+/// Options that only say how another works, and that without it.
+#[test]
+fn what_has_no_effect_is_told() {
+    let warns = |rest: &str, count: usize| check(&job("", "", rest), &vec!["plan.no-effect"; count]);
+    let thinks = "think_every = 8\nthink_issued = true\nthink_after = \"1s\"\nthink_spin = \"1us\"\nthink_puts_off = true";
+    warns(thinks, 5);
+    warns(&format!("{thinks}\nthink_time = \"1ms\""), 0);
+    let searches = "latency_window = \"5s\"\nlatency_share = \"99%\"\nlatency_adapts = true";
+    warns(searches, 3);
+    warns(&format!("{searches}\nlatency_target = \"0s\""), 4);
+    warns(&format!("{searches}\nlatency_target = \"1ms\""), 0);
+    let settles =
+        "steady_window = \"5min\"\nsteady_after = \"5s\"\nsteady_every = \"2s\"\nsteady_group = true";
+    warns(settles, 4);
+    warns(&format!("{settles}\nsteady = \"iops:5%\""), 0);
+    warns("cpus = []\ncpus_policy = \"split\"\ncpu_nodes = []\ncpu_chunk = \"10ms\"", 4);
+    warns("queue_depth = 8\nrefill_at = 8\nbatch_submit = 9\nbatch_complete = 9\nbatch_complete_max = 9", 4);
+    warns("queue_depth = 8\nrefill_at = 7\nbatch_submit = 8\nbatch_complete = 8\nbatch_complete_max = 8", 0);
+}
+
+#[test]
+fn batches_contradict_each_other_where_more_is_waited_for_than_taken() {
+    let of =
+        |most: u32| job("", "", &format!("queue_depth = 8\nbatch_complete = 4\nbatch_complete_max = {most}"));
+    check(&of(3), &["stream.batch-complete"]);
+    check(&of(4), &[]);
+}
+
+#[test]
+fn a_stage_names_a_stream_once() {
+    let text = job("", "", "") + "streams = [\"s\", \"s\"]\n";
+    check(&text, &["job.duplicate-name"]);
+}
