@@ -528,6 +528,7 @@ fn reached(
                 of_queue: trial.rate / queues,
                 count,
                 mean_s: point.mean_s,
+                squared_variation: (point.response.moments.stddev_ns() / 1e9 / point.mean_s).powi(2),
                 beyond: 1.0 - part,
             }
         };
