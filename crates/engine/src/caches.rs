@@ -3,7 +3,7 @@
 use crate::claims::users_by_target;
 use crate::prepare::{CHUNK, PrepareError};
 use fathom_io::{ClosedFile, OpenTarget, TargetHandle};
-use fathom_schema::{OpenRule, Step, Stream, TargetKind};
+use fathom_schema::{Coverage, Extent, OpenRule, Step, Stream, TargetKind, WorkerPlan};
 use rustix::fs;
 use std::fs::File;
 use std::io;
@@ -18,10 +18,9 @@ pub(crate) fn of_file(
     users: &[&Stream],
     stop: &AtomicBool,
 ) -> Result<(), PrepareError> {
-    let asks = |rule: OpenRule| users.iter().any(|stream| stream.engine.open == rule);
-    if asks(OpenRule::FillCache) {
+    if users.iter().any(|stream| stream.engine.open == OpenRule::FillCache) {
         fill_cache(file, path, stop)?;
-    } else if asks(OpenRule::DropCache) {
+    } else if users.iter().any(|stream| stream.engine.open.drops_cache()) {
         // Advice only: a filesystem without a cache to drop has nothing to answer for.
         drop_cache(file);
     }
@@ -36,11 +35,10 @@ pub(crate) fn of_devices<'a>(
 ) -> Result<(), PrepareError> {
     for (target, users) in step.targets.iter().zip(users_by_target(step)) {
         let TargetKind::BlockDevice { path } = &target.kind else { continue };
-        let asks = |rule: OpenRule| users.iter().any(|stream| stream.engine.open == rule);
         let Some(file) = claimed(path) else { continue };
-        if asks(OpenRule::FillCache) {
+        if users.iter().any(|stream| stream.engine.open == OpenRule::FillCache) {
             fill_cache(file, path, stop)?;
-        } else if asks(OpenRule::DropCache) {
+        } else if users.iter().any(|stream| stream.engine.open.drops_cache()) {
             drop_cache(file);
         }
     }
@@ -74,6 +72,54 @@ impl Pages {
         match self {
             Self::OfOpen(file) => fathom_io::drop_clean(file),
             Self::OfClosed(file) => file.open().iter().for_each(fathom_io::drop_clean),
+        }
+    }
+}
+
+/// What a worker drops of the cache before each further pass.
+#[derive(Debug)]
+pub(crate) struct Forgetting {
+    pages: Vec<Pages>,
+    /// Bytes of a pass of which nothing else sees the end; `u64::MAX` where others begin each.
+    pass: u64,
+    left: u64,
+}
+
+impl Forgetting {
+    /// Of a worker with these targets; `None` where its stream does not ask for it.
+    pub(crate) fn of(
+        stream: &Stream,
+        plan: &WorkerPlan,
+        targets: &[OpenTarget],
+    ) -> io::Result<Option<Box<Self>>> {
+        // Files that are made anew have nothing in the cache.
+        if stream.engine.open != OpenRule::DropCacheEachPass || stream.fresh_files {
+            return Ok(None);
+        }
+        let workload = &stream.workload;
+        let has_end =
+            workload.coverage != Coverage::Independent || workload.cases.iter().any(|case| !case.random);
+        // What is less than a block at the end is never touched.
+        let largest = u64::from(workload.largest()).max(1);
+        let whole = |extent: &Extent| extent.length.0 / largest * largest;
+        let pass = if has_end { plan.extents.iter().map(whole).sum::<u64>().max(largest) } else { u64::MAX };
+        Ok(Some(Box::new(Self { pages: Pages::of(targets)?, pass, left: pass })))
+    }
+
+    /// A pass begins that is not the first.
+    #[cold]
+    pub(crate) fn begin_pass(&mut self) {
+        self.pages.iter().for_each(Pages::drop_clean);
+        self.left = self.pass;
+    }
+
+    /// An operation of so many bytes comes.
+    pub(crate) fn note(&mut self, bytes: u32) {
+        if self.left == 0 {
+            self.begin_pass();
+        }
+        if self.pass != u64::MAX {
+            self.left = self.left.saturating_sub(u64::from(bytes));
         }
     }
 }

@@ -7,8 +7,8 @@ use crate::prepare::FileIdentity;
 use crate::told::mine;
 use fathom_io::{Buffers, Engine};
 use fathom_schema::{
-    Advice, Durability, EngineKind, ForcedAsync, IoMode, Memory, OperationPriority, Scheduling, Step, Stream,
-    TargetKind, TrimBy, WorkerPlan,
+    Advice, Durability, EngineKind, ForcedAsync, IoMode, Memory, OpenRule, OperationPriority, Scheduling,
+    Step, Stream, TargetKind, TrimBy, WorkerPlan,
 };
 use std::any::Any;
 use std::collections::VecDeque;
@@ -229,8 +229,10 @@ impl Fit {
             }
             _ => false,
         };
-        let looks_at_files =
-            stream.fresh_files || stream.trace.is_some() || stream.workload.verification.rule().is_some();
+        let looks_at_files = stream.fresh_files
+            || stream.trace.is_some()
+            || stream.workload.verification.rule().is_some()
+            || engine.open == OpenRule::DropCacheEachPass;
         let takes_turns = stream.open_at_once(plan, &step.targets).is_some();
         if !is_plain || looks_at_files || takes_turns || !engine.priorities.is_empty() {
             return None;

@@ -51,7 +51,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     fn is_plain(&self) -> bool {
         let unlimited = self.budget.operations == u64::MAX && self.budget.bytes == u64::MAX;
         let is_bare = !self.fills && self.locks.is_none() && !self.syncs.come && self.flow.is_none();
-        unlimited && is_bare && self.kind_rates.is_none() && !self.generator.ends()
+        let forgets = self.forgetting.is_some();
+        unlimited && is_bare && !forgets && self.kind_rates.is_none() && !self.generator.ends()
     }
 
     /// The closed loop of a synchronous engine without quotas, pauses, syncs and content: what is left of a turn.

@@ -247,6 +247,9 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     /// Begins a pass of so many bytes; false when that cannot be.
     pub(crate) fn begin_pass(&mut self, bytes: u64) -> bool {
         self.generator.renew();
+        if let Some(forgetting) = &mut self.forgetting {
+            forgetting.begin_pass();
+        }
         self.budget.bytes = bytes;
         if let Some(verifier) = &mut self.verifier {
             verifier.begin_pass(&self.generator);
@@ -278,6 +281,9 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     /// Takes an issued operation off the quotas.
     #[inline]
     pub(crate) fn spend(&mut self, planned: &Planned) {
+        if let Some(forgetting) = &mut self.forgetting {
+            forgetting.note(planned.length);
+        }
         if self.state != State::Ramp || self.is_charged() {
             self.budget.operations = self.budget.operations.saturating_sub(1);
             if planned.kind != OperationKind::Trim || !self.stream.workload.trim_then_write {

@@ -16,9 +16,7 @@ use crate::used::UsedFile;
 pub use crate::used::{Tidied, Used, clean_up};
 use fathom_io::{ClosedFile, OpenTarget, TargetHandle};
 use fathom_pattern::Trace;
-use fathom_schema::{
-    Durability, Extent, IoMode, NameOperation, OpenRule, Step, Stream, TargetKind, WorkerPlan,
-};
+use fathom_schema::{Durability, Extent, IoMode, NameOperation, Step, Stream, TargetKind, WorkerPlan};
 use fathom_units::Bytes;
 use rustix::fs::{self, Mode, OFlags};
 use rustix::io::Errno;
@@ -236,7 +234,7 @@ impl Ready {
             flags: i32::from_ne_bytes(flags.to_ne_bytes()),
             there,
             advice: stream.engine.advice,
-            drops_cache: stream.engine.mode == IoMode::Buffered && stream.engine.open == OpenRule::DropCache,
+            drops_cache: stream.engine.mode == IoMode::Buffered && stream.engine.open.drops_cache(),
         };
         let (size, trim_by) = (target.size.0, stream.engine.trim_by);
         Ok(OpenTarget { handle: TargetHandle::Closed(file), size, trim_by })

@@ -1,7 +1,7 @@
 //! One worker's thread through one step: made what the stream asks of it, opened or found open, started with all others, driven,
 //! summed up. It does not know the other workers, nor what becomes of what it measured.
 
-use crate::caches::Pages;
+use crate::caches::{Forgetting, Pages};
 use crate::commands;
 use crate::crew::{Fit, Hold, Kept, largest_moved};
 use crate::demands::Broken;
@@ -23,7 +23,7 @@ use fathom_io::{
     Names, Net, Null, OpenTarget, Program, Setup, Sim, Spin, Splice, Synchronous, thread,
 };
 use fathom_schema::{
-    EngineKind, Extent, IoMode, IoPriority, MemoryPolicy, OpenRule, Registration, RingSettings, Scheduling,
+    EngineKind, Extent, IoMode, IoPriority, MemoryPolicy, Registration, RingSettings, Scheduling,
     ShellCommand, Stream, WorkerPlan,
 };
 use fathom_units::Nanos;
@@ -162,7 +162,7 @@ impl Seat {
         let _locked = (locked > 0).then(|| Locked::new(locked)).transpose().map_err(|e| of_memory(&e))?;
         let trace = context.ready.trace(stream_index);
         let found = context.engine_for(engine, stream, plan, worker_index, hold)?;
-        let Fitted { engine, buffers, verifier, files, fit: capacity } = found;
+        let Fitted { engine, buffers, verifier, forgetting, files, fit: capacity } = found;
         let capabilities = engine.capabilities();
         let mut description = capabilities.name.to_owned();
         if !capabilities.features.is_empty() {
@@ -185,6 +185,7 @@ impl Seat {
             times: Timeline::of(stream, Nanos::ZERO, Nanos::ZERO, context.ready.step.interval),
             reopen: stream.fresh_files.then_some(&reopen),
             verifier,
+            forgetting,
             trace: trace.clone(),
         };
         let mut worker = Worker::new(parts);
@@ -303,6 +304,7 @@ struct Fitted<E> {
     engine: E,
     buffers: Rc<Buffers>,
     verifier: Option<Box<Verifier>>,
+    forgetting: Option<Box<Forgetting>>,
     files: Vec<Option<FileIdentity>>,
     /// What it was opened for, where it may serve another step.
     fit: Option<Fit>,
@@ -332,7 +334,7 @@ fn verifier_of(
     targets: &[OpenTarget],
 ) -> Result<Option<Box<Verifier>>, Refusal> {
     let Some(rule) = stream.workload.verification.rule() else { return Ok(None) };
-    let drops = stream.engine.mode == IoMode::Buffered && stream.engine.open == OpenRule::DropCache;
+    let drops = stream.engine.mode == IoMode::Buffered && stream.engine.open.drops_cache();
     let cached = if drops { Pages::of(targets) } else { Ok(Vec::new()) };
     let cached =
         cached.map_err(|error| Refusal::new(error.raw_os_error(), &format!("cannot verify: {error}")))?;
@@ -391,10 +393,10 @@ impl Context<'_> {
         let fit = Fit::of(&self.ready.step, stream, plan);
         let files = self.ready.identities(plan);
         let found = fit.as_ref().and_then(|fit| hold.take::<E>(fit, &files));
-        let (buffers, verifier, fit) = if let Some((kept, buffers, capacity)) = found {
+        let (buffers, verifier, forgetting, fit) = if let Some((kept, buffers, capacity)) = found {
             engine = kept;
             buffers.divide(slot_bytes);
-            (buffers, None, Some(capacity))
+            (buffers, None, None, Some(capacity))
         } else {
             // What it held is of no use any more, and may take much memory.
             hold.release();
@@ -403,13 +405,17 @@ impl Context<'_> {
             let targets = self.ready.open(stream, plan);
             let targets = targets.map_err(|error: OpenError| Refusal::new(error.raw_os_error(), &error))?;
             let verifier = verifier_of(self, stream, plan, worker_index, &targets)?;
+            let forgetting = Forgetting::of(stream, plan, &targets);
+            let forgetting = forgetting.map_err(|error| {
+                Refusal::new(error.raw_os_error(), &format!("cannot drop cached pages: {error}"))
+            })?;
             let (queue_depth, seed) = (stream.queue_depth, engine_seed(plan.seed, worker_index as u64));
             let setup = Setup { targets, queue_depth, buffers: Rc::clone(&buffers), seed };
             engine.open(setup).map_err(|error| Refusal::new(error.raw_os_error(), &error))?;
             hold.count_opening();
-            (buffers, verifier, fit)
+            (buffers, verifier, forgetting, fit)
         };
-        Ok(Fitted { engine, buffers, verifier, files, fit })
+        Ok(Fitted { engine, buffers, verifier, forgetting, files, fit })
     }
 
     /// What a worker has to have done at `begins` before its load: its command, and meeting the others whom its engine

@@ -4,6 +4,7 @@
 //! The loops themselves are in `drive`; nothing here or there allocates, locks or logs after the start.
 
 use crate::batch::Batch;
+use crate::caches::Forgetting;
 use crate::demands::{Broken, FlowShare, Watch};
 use crate::depth_search::Search;
 use crate::kind_rates::KindRates;
@@ -131,6 +132,8 @@ pub(crate) struct Worker<'a, E, C> {
     /// Why the next pass could not be begun.
     pub(crate) stuck: Option<String>,
     pub(crate) locks: Option<FileLocks<'a>>,
+    /// What it drops of the page cache before each further pass.
+    pub(crate) forgetting: Option<Box<Forgetting>>,
     /// What it has to keep.
     pub(crate) watch: Option<Box<Watch>>,
     /// Its search for a queue depth.
@@ -298,6 +301,7 @@ pub(crate) struct Parts<'a, E, C> {
     pub(crate) verifier: Option<Box<Verifier>>,
     /// Present where operations are those of a trace.
     pub(crate) trace: Option<Arc<Trace>>,
+    pub(crate) forgetting: Option<Box<Forgetting>>,
 }
 
 impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
@@ -317,6 +321,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             times,
             reopen,
             verifier,
+            forgetting,
             trace,
         } = parts;
         let depth = stream.queue_depth;
@@ -373,6 +378,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             reopen,
             seed: engine_seed(plan.seed, u64::from(worker_index)),
             stuck: None,
+            forgetting,
             locks: FileLocks::new(stream, plan, shared.locks()),
             watch: Watch::new(&stream.demands),
             search: Search::of(stream),

@@ -213,6 +213,8 @@ options! {
     durability: Durability = Durability::None, Kind::Choice(Durability::WORDS), fio "sync", vdbench "openflags=o_dsync", example "\"data\"";
     /// Whether cached pages of the target are left in place when it is opened.
     keep_cache: bool = false, Kind::Flag, fio "invalidate", example "true";
+    /// Whether cached pages of the target are dropped again before each further pass over the region, where the page cache is not passed by: as fio does it.
+    drop_each_pass: bool = false, Kind::Flag, fio "invalidate", example "true";
     /// Whether all of the target is read once before the stream, so that it is cached as far as it fits.
     pre_read: bool = false, Kind::Flag, fio "pre_read", example "true";
     /// What the kernel is told about how files will be accessed: it reads ahead by that.

@@ -79,6 +79,7 @@ impl Setting<'_> {
             direct: _,
             durability: _, // here to `batch_complete`: engine_settings
             keep_cache: _,
+            drop_each_pass: _,
             pre_read: _,
             advice: _,
             memory: _,
@@ -616,10 +617,14 @@ fn engine_settings(options: &StreamOptions, kind: EngineKind, mode: IoMode, dept
             Durability::Data => schema::Durability::Data,
             Durability::All => schema::Durability::All,
         },
-        open: match (*options.pre_read.get(), *options.keep_cache.get()) {
-            (true, _) => OpenRule::FillCache,
-            (false, true) => OpenRule::KeepCache,
-            (false, false) => OpenRule::DropCache,
+        open: if *options.pre_read.get() {
+            OpenRule::FillCache
+        } else if *options.keep_cache.get() {
+            OpenRule::KeepCache
+        } else if *options.drop_each_pass.get() && mode == IoMode::Buffered {
+            OpenRule::DropCacheEachPass
+        } else {
+            OpenRule::DropCache
         },
         batch_submit: batch(options.batch_submit.get().copied().unwrap_or(depth)),
         exact_batches: options.batch_submit.get().is_some(),

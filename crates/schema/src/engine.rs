@@ -504,10 +504,19 @@ pub enum Durability {
 pub enum OpenRule {
     /// Cached pages are dropped first.
     DropCache,
+    /// The same, and again before each further pass over what a worker covers.
+    DropCacheEachPass,
     /// Nothing.
     KeepCache,
     /// All of it is read once first, so that it is in the cache as far as it fits.
     FillCache,
+}
+
+impl OpenRule {
+    /// Whether cached pages are dropped first.
+    pub const fn drops_cache(self) -> bool {
+        matches!(self, Self::DropCache | Self::DropCacheEachPass)
+    }
 }
 
 #[cfg(test)]

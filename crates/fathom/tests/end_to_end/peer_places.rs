@@ -2,10 +2,11 @@
 //! are not there. Lines of the command line, each run by both in a folder of its own. Skipped aloud where the peer is not
 //! installed.
 
-use crate::support::device::{content, image, with_root};
-use crate::support::{Bench, FATHOM, skip, tool};
+use crate::support::device::{content, image, text, with_root};
+use crate::support::{Bench, FATHOM, noise, skip, tool};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// What a run left: exit code, operations and bytes of each direction of each job, the files with their sizes.
 #[derive(Debug, PartialEq)]
@@ -694,4 +695,59 @@ fn a_job_ends_only_those_that_run_and_delays_count_from_the_start() {
         let [peer, ours] = runtimes(&format!("{global}{jobs}"));
         assert_eq!((&ours, &peer), (&expect, &expect), "{jobs}");
     }
+}
+
+/// How often a file of 4 MiB was read off its device, and how often a job went over it.
+fn read_off(bench: &Bench, device: &str, program: &[&str], line: &str) -> (f64, f64) {
+    let stat = Path::new("/sys/block").join(device.trim_start_matches("/dev/")).join("stat");
+    let sectors = || {
+        let counts = std::fs::read_to_string(&stat).expect("a block device counts");
+        counts
+            .split_ascii_whitespace()
+            .nth(2)
+            .and_then(|count| count.parse::<f64>().ok())
+            .expect("sectors read")
+    };
+    let job = "--name=a --filename=plain/file --size=4m --bs=4k --output-format=json --output=out.json";
+    let arguments: Vec<&str> = program.iter().copied().chain(job.split(' ')).chain(line.split(' ')).collect();
+    let before = sectors();
+    assert_eq!(bench.run(&arguments).code, 0, "{line}");
+    let off_device = (sectors() - before) * 512.0 / f64::from(4 << 20);
+    let text = std::fs::read_to_string(bench.path("out.json")).expect("it is written");
+    let document: Value = serde_json::from_str(&text[text.find('{').unwrap_or(0)..]).expect("JSON");
+    (off_device, document["jobs"][0]["read"]["total_ios"].as_f64().expect("a count") / 1024.0)
+}
+
+/// Who goes over a file again without direct I/O reads it off the device again: the peer drops it from the page cache before each
+/// pass, and not only at the beginning.
+#[test]
+fn each_pass_of_a_buffered_job_reads_the_device() {
+    with_root("each_pass_of_a_buffered_job_reads_the_device", |bench, stage| {
+        let device = stage.ext4(bench, "plain.img")?;
+        let at = stage.mount(bench, "plain", &[&device])?;
+        std::fs::write(at.join("file"), noise(4 << 20)).expect("there is room");
+        tool("sync", &["-f", text(&at)])?;
+        let peer = tool("fio", &["--version"]).map_err(|why| skip("the peer's passes", &why)).is_ok();
+        for (line, again) in [
+            ("--rw=randread --loops=5", true),
+            ("--rw=read --loops=5", true),
+            ("--rw=randread --io_size=20m", true),
+            ("--rw=randread --loops=5 --ioengine=libaio --iodepth=8", true),
+            ("--rw=randread --time_based --runtime=1", true),
+            ("--rw=read --time_based --runtime=1 --ioengine=io_uring --iodepth=4", true),
+            // No place is told from another, and the pass of a time has no end.
+            ("--rw=randread --norandommap --time_based --runtime=1", false),
+            ("--rw=randread --loops=5 --invalidate=0", false),
+        ] {
+            for program in [&[FATHOM, "fio"][..], &["fio"]].into_iter().take(1 + usize::from(peer)) {
+                let (off_device, passes) = read_off(bench, &device, program, line);
+                assert!(passes > 4.0, "{program:?} {line}: {passes} passes");
+                // What a CPU has just put into the cache may stay there, and a pass may be under way at the end.
+                let is_as_often = off_device > 0.6 * (passes - 1.0);
+                assert!(is_as_often == again, "{program:?} {line}: {off_device} of {passes} passes");
+                assert!(again || off_device < 2.0, "{program:?} {line}: {off_device} of {passes} passes");
+            }
+        }
+        Ok(())
+    });
 }

@@ -446,8 +446,14 @@ impl Lowering<'_> {
             "dsync" => options.durability.set(Durability::Data, settings.span("sync", span)),
             _ => {}
         }
+        let goes_round = settings.control.time_based
+            || settings.control.loops > 1
+            || settings.operations.io_size.is_some();
         if !settings.files.invalidate {
             options.keep_cache.set(true, settings.span("invalidate", span));
+        } else if goes_round && !settings.engine.direct {
+            // Observed with fio 3.33, whose manual says before the start only.
+            options.drop_each_pass.set(true, settings.span("invalidate", span));
         }
         engines::set_private(&mut options, engine, settings, span, self.faults);
         if lowered.rate != Rate::Max || lowered.rate_max.is_some() {
