@@ -5,6 +5,7 @@ mod rates;
 
 pub use rates::Rates;
 
+use crate::queues;
 use crate::scaling::{Answers, LatencyLimit, Point, Weighting, answers, measured_limit};
 use fathom_metrics::{Latency, merge_kind, merge_tally};
 use fathom_schema::{
@@ -177,7 +178,7 @@ fn over_rates(record: &Record, limits: &[LatencyGoal]) -> Option<Curve> {
             None => full_speed.push((slots(&step.started.step), point)),
         }
     }
-    rates::curve(&full_speed, offered, limits)
+    rates::curve(&full_speed, offered, queues::of(record), limits)
 }
 
 fn over_depths(record: &Record, limits: &[LatencyGoal]) -> Option<Curve> {

@@ -252,7 +252,7 @@ impl Objective {
 pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) -> Option<Objective> {
     let alone = single(record, goals);
     let single = alone.as_ref().map(|(single, _)| single);
-    let queues = queues(record);
+    let queues = queues::of(record);
     let (points, trials): (Vec<LoadPoint>, Vec<Trial>) =
         record.steps.iter().filter_map(|step| trial(step, goals, single, queues, wanted.is_some())).unzip();
     let idle_shares =
@@ -448,13 +448,6 @@ fn is_broken_when_idle(
     })
 }
 
-/// How many queues the operations of a search go to, those of its rates if it has one.
-fn queues(record: &Record) -> f64 {
-    let mut steps = record.steps.iter().map(|step| &step.started.step);
-    let of_rate = steps.clone().find(|step| crate::load::rate(step).is_some());
-    of_rate.or_else(|| steps.next()).map_or(1.0, |step| queues::count(&record.started.facts, step))
-}
-
 /// Whether a step has one operation of each worker at a time, at no rate.
 fn is_alone(step: &Step) -> bool {
     crate::load::rate(step).is_none() && step.streams.iter().all(|stream| stream.queue_depth == 1)
@@ -464,7 +457,7 @@ fn is_alone(step: &Step) -> bool {
 fn single(record: &Record, goals: &[LatencyGoal]) -> Option<(LoadPoint, Vec<(f64, f64)>)> {
     let step = record.steps.iter().find(|step| is_alone(&step.started.step))?;
     let point = LoadPoint::of(&step.started.step, &step.finished.as_ref()?.streams)?;
-    let intervals_s = intervals_s(step, &point, queues(record), goals, None);
+    let intervals_s = intervals_s(step, &point, queues::of(record), goals, None);
     Some((point, intervals_s))
 }
 

@@ -1,6 +1,6 @@
 //! What lies under the targets of a step: its block devices, and how many queues they make. Does not know what was measured.
 
-use fathom_schema::{BlockDevice, Facts, Step, TargetFact, TargetKind};
+use fathom_schema::{BlockDevice, Extent, Facts, Record, Step, TargetFact, TargetKind};
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
@@ -27,19 +27,28 @@ pub(crate) fn devices<'a>(facts: &'a Facts, step: &Step) -> Option<Vec<&'a Block
     (!devices.is_empty()).then_some(devices)
 }
 
-/// How many queues the operations of a step go to, at least 1: one for each disk, and one for each worker of a simulated device, which has
-/// it for itself. Targets on a device that is not known are one together.
-pub(crate) fn count(facts: &Facts, step: &Step) -> f64 {
-    let is_simulated = |target: u32| {
-        let target = step.targets.get(target as usize);
+/// How many queues the operations of a search go to, those of its rates if it has one.
+pub(crate) fn of(record: &Record) -> f64 {
+    let mut steps = record.steps.iter().map(|step| &step.started.step);
+    let of_rate = steps.clone().find(|step| crate::load::rate(step).is_some());
+    of_rate.or_else(|| steps.next()).map_or(1.0, |step| count(&record.started.facts, step))
+}
+
+/// How many queues the operations of a step go to, at least 1: one for each disk, and of simulated devices one for each worker, which
+/// has them for itself. Targets on a device that is not known are one together.
+fn count(facts: &Facts, step: &Step) -> f64 {
+    let is_simulated = |extent: &&Extent| {
+        let target = step.targets.get(extent.target as usize);
         target.is_some_and(|target| matches!(target.kind, TargetKind::Sim(_)))
     };
-    let workers = step.streams.iter().flat_map(|stream| &stream.workers);
-    let simulated =
-        workers.filter(|worker| worker.extents.iter().any(|extent| is_simulated(extent.target))).count();
+    let simulated = step.streams.iter().flat_map(|stream| &stream.workers).map(|worker| {
+        let devices: BTreeSet<u32> =
+            worker.extents.iter().filter(is_simulated).map(|extent| extent.target).collect();
+        devices.len()
+    });
     let disks: BTreeSet<&str> =
         devices(facts, step).unwrap_or_default().iter().map(|device| &*device.disk).collect();
-    (simulated + disks.len()).max(1) as f64
+    (simulated.sum::<usize>() + disks.len()).max(1) as f64
 }
 
 #[cfg(test)]
@@ -51,7 +60,7 @@ mod tests {
     use std::path::PathBuf;
 
     /// Of two workers, with targets of such kinds on such disks.
-    fn of(targets: &[(TargetKind, Option<&str>)]) -> f64 {
+    fn of_targets(targets: &[(TargetKind, Option<&str>)]) -> f64 {
         let mut one = record(&[StreamShape { workers: 2, ..StreamShape::default() }]);
         let template = one.started.facts.targets.first().cloned();
         let step = &mut one.steps[0].started.step;
@@ -89,11 +98,11 @@ mod tests {
             stalls: Vec::new(),
             places: Vec::new(),
         };
-        assert_eq!(of(&[(TargetKind::Sim(simulated), None)]), 2.0);
-        assert_eq!(of(&[(device("/dev/sda"), Some("sda")), (device("/dev/sdb"), Some("sdb"))]), 2.0);
+        assert_eq!(of_targets(&[(TargetKind::Sim(simulated), None)]), 2.0);
+        assert_eq!(of_targets(&[(device("/dev/sda"), Some("sda")), (device("/dev/sdb"), Some("sdb"))]), 2.0);
         // Parts of one disk have its queue together, files of one filesystem too.
-        assert_eq!(of(&[(device("/dev/sda1"), Some("sda")), (file("/mnt/a"), Some("sda"))]), 1.0);
-        assert_eq!(of(&[(file("/mnt/a"), None), (file("/mnt/b"), None)]), 1.0);
-        assert_eq!(of(&[(TargetKind::Null, None)]), 1.0);
+        assert_eq!(of_targets(&[(device("/dev/sda1"), Some("sda")), (file("/mnt/a"), Some("sda"))]), 1.0);
+        assert_eq!(of_targets(&[(file("/mnt/a"), None), (file("/mnt/b"), None)]), 1.0);
+        assert_eq!(of_targets(&[(TargetKind::Null, None)]), 1.0);
     }
 }

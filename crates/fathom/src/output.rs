@@ -100,6 +100,12 @@ impl Spared {
         self.again()
     }
 
+    /// These but for files that a job reads and leaves anew under the same name.
+    pub(crate) fn but_for(&self, files: &[PathBuf]) -> Self {
+        let stays = self.job_files.iter().filter(|file| !files.contains(file)).cloned().collect();
+        Self::new(self.targets.clone(), stays, self.store.clone())
+    }
+
     /// As [`Spared::joined`], of all that another spares.
     pub(crate) fn and(self, other: &Self) -> Self {
         self.joined(&other.targets, &other.job_files)

@@ -631,6 +631,18 @@ mod tests {
             falling,
             "Throughput falls from the smallest load on: 4762/s at load 1 is the most measured; more load is lost."
         );
+        // Whatever the load is counted in: nothing tells where it grew.
+        for (first, share) in [(1.0, 0.8), (4.0, 0.8), (8.0, 0.9), (1000.0, 0.7)] {
+            let mut x = 1000.0 / share;
+            let fallen = said(&loads.map(|n| {
+                x *= share;
+                (n * first, x)
+            }));
+            assert!(
+                fallen.starts_with("Throughput falls from the smallest load on: 1000/s"),
+                "{first}: {fallen}"
+            );
+        }
         let flat = said(&loads.map(|n| (n, 5000.0)));
         assert!(flat.contains("Saturated from the start"), "{flat}");
     }

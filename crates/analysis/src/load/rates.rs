@@ -93,10 +93,11 @@ struct Crossing {
 }
 
 /// The curve that rates make. `full_speed` are steps without pacing, with the slots they had; `offered` those at a
-/// rate, with it. `None` below two different rates or without a step at full speed.
+/// rate, with it; all go to so many queues. `None` below two different rates or without a step at full speed.
 pub(super) fn curve(
     full_speed: &[(f64, LoadPoint)],
     offered: Vec<(f64, LoadPoint)>,
+    queues: f64,
     limits: &[LatencyGoal],
 ) -> Option<Curve> {
     let most = Sample::of(&full_speed.iter().map(|(_, point)| point.rate).collect::<Vec<_>>());
@@ -118,8 +119,8 @@ pub(super) fn curve(
     rows.sort_by(|a, b| a.asked.total_cmp(&b.asked));
     let groups: Vec<&[Row]> = rows.chunk_by(|a, b| same(a.asked, b.asked)).collect();
     let means: Vec<Row> = groups.iter().map(|group| mean(group, &Redraw::none(group.len()))).collect();
-    let found = figures(most.mean, &means, limits, IRREGULAR);
-    let drawn = resampled(full_speed, &groups, limits);
+    let found = figures(most.mean, &means, queues, limits, IRREGULAR);
+    let drawn = resampled(full_speed, &groups, queues, limits);
     let estimate = |figure: &dyn Fn(&Figures) -> Option<f64>| {
         Some(Estimate { value: figure(&found)?, interval: interval(&drawn, figure) })
     };
@@ -321,8 +322,8 @@ fn mean(rows: &[Row], draw: &Redraw) -> Row {
     }
 }
 
-fn figures(most: f64, rows: &[Row], limits: &[LatencyGoal], irregular: f64) -> Figures {
-    let (alone_s, is_of_law) = alone(most, rows, irregular).unzip();
+fn figures(most: f64, rows: &[Row], queues: f64, limits: &[LatencyGoal], irregular: f64) -> Figures {
+    let (alone_s, is_of_law) = alone(most, rows, queues, irregular).unzip();
     let load = |x: f64, at: usize, share: f64| {
         let inverse = between(1.0 / rows[at].mean_s, 1.0 / rows[at + 1].mean_s, share);
         x / inverse
@@ -362,10 +363,10 @@ fn figures(most: f64, rows: &[Row], limits: &[LatencyGoal], irregular: f64) -> F
 /// C(c, ρ)/(μ − λ) where service is random (Erlang's C, the highest rate μ), for half of that times [`constant_share`] where all
 /// take as long, and by how irregular their service is for what lies between (Cosmetatos 1976): exact for M/M/c (κ = 1) and M/G/1
 /// (Pollaczek and Khinchine; κ = 1/2 where all take as long), near for others. R = S + that is fitted in S and κ, with
-/// c = μ·S by the utilisation law. One rate alone does not tell κ, which is then `irregular`. With it whether response times are of that
+/// c = μ·S by the utilisation law; of several queues beside one another, each has its part of λ, μ and c. One rate alone does not tell κ, which is then `irregular`. With it whether response times are of that
 /// law: none is shorter than what an operation takes alone, and where the law says so it is not theirs (a target that stands still now
 /// and then), and the shortest of them is what is known.
-fn alone(most: f64, rows: &[Row], irregular: f64) -> Option<(f64, bool)> {
+fn alone(most: f64, rows: &[Row], queues: f64, irregular: f64) -> Option<(f64, bool)> {
     let first = rows.first().filter(|row| row.done <= LOWEST_MAX * most)?;
     let calm = rows.iter().filter(|row| row.done <= CALM * most).count().max(1);
     let calm = &rows[..calm.min(rows.len())];
@@ -373,7 +374,8 @@ fn alone(most: f64, rows: &[Row], irregular: f64) -> Option<(f64, bool)> {
     let least = first.mean_s * (1.0 - first.done / most);
     let mut alone_s = first.mean_s;
     for _ in 0..ROUNDS_MAX {
-        let next = without_waiting(most, calm, most * alone_s, irregular).clamp(least, 2.0 * first.mean_s);
+        let next =
+            without_waiting(most, calm, queues, most * alone_s, irregular).clamp(least, 2.0 * first.mean_s);
         let step = next - alone_s;
         alone_s += step / 2.0;
         if step.abs() < SETTLED * alone_s {
@@ -386,15 +388,16 @@ fn alone(most: f64, rows: &[Row], irregular: f64) -> Option<(f64, bool)> {
     alone_s.is_finite().then_some((alone_s, is_of_law))
 }
 
-/// S of R = S + wait with so many units, every relative error alike. The wait is ((2κ − 1) + (1 − κ)·g)·C/(μ − λ) with g of
+/// S of R = S + wait with so many units in so many queues, every relative error alike. The wait is ((2κ − 1) + (1 − κ)·g)·C/(μ − λ) with g of
 /// [`constant_share`], κ no more than [`IRREGULAR_MAX`]; below what constant service leaves at arrivals at random, κ < 1/2, it is
 /// that in proportion, κ·g·C/(μ − λ), down to none.
-fn without_waiting(most: f64, calm: &[Row], units: f64, irregular: f64) -> f64 {
+fn without_waiting(most: f64, calm: &[Row], queues: f64, units: f64, irregular: f64) -> f64 {
+    let units = units / queues;
     let waits: Vec<(f64, f64)> = calm
         .iter()
         .map(|row| {
             let utilisation = row.done / most;
-            (erlang_c(units, utilisation) / (most - row.done), constant_share(units, utilisation))
+            (erlang_c(units, utilisation) * queues / (most - row.done), constant_share(units, utilisation))
         })
         .collect();
     // What there is of it whatever κ is, and what goes with κ.
@@ -475,7 +478,12 @@ fn between(low: f64, high: f64, share: f64) -> f64 {
 }
 
 /// Figures of resamples, each rate's means drawn anew; none where a rate was measured once.
-fn resampled(full_speed: &[(f64, LoadPoint)], groups: &[&[Row]], limits: &[LatencyGoal]) -> Vec<Figures> {
+fn resampled(
+    full_speed: &[(f64, LoadPoint)],
+    groups: &[&[Row]],
+    queues: f64,
+    limits: &[LatencyGoal],
+) -> Vec<Figures> {
     if full_speed.len() < 2 || groups.iter().any(|group| group.len() < 2) {
         return Vec::new();
     }
@@ -486,7 +494,7 @@ fn resampled(full_speed: &[(f64, LoadPoint)], groups: &[&[Row]], limits: &[Laten
             let most = draw.mean(full_speed.iter().map(|(_, point)| point.rate));
             let redrawn = |group: &&[Row]| mean(group, &Redraw::of(group.len(), &mut random));
             let rows: Vec<Row> = groups.iter().map(redrawn).collect();
-            figures(most, &rows, limits, 2.0 * IRREGULAR * random.f64())
+            figures(most, &rows, queues, limits, 2.0 * IRREGULAR * random.f64())
         })
         .collect()
 }
@@ -530,19 +538,26 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_of_one_server_is_read_off_exactly() {
-        // M/M/1, S = 1 ms: R = S/(1 − ρ), so 5 ms at 800/s; twice S at 500/s, with one operation in flight.
+    fn queues_of_one_server_are_read_off_exactly() {
+        for queues in [1.0, 4.0] {
+            read_off_exactly(queues);
+        }
+    }
+
+    /// M/M/1, S = 1 ms: R = S/(1 − ρ), so 5 ms at 800/s; twice S at 500/s, with one operation in flight. Of several beside one another
+    /// all rates and loads are as many times as large.
+    fn read_off_exactly(queues: f64) {
         let offered: Vec<(f64, LoadPoint)> = (1..10)
             .flat_map(|tenth| [-0.001, 0.0, 0.001].map(|off| (tenth, off)))
             .map(|(tenth, off)| {
                 let rate = 100.0 * f64::from(tenth);
-                (rate, point(rate, 0.001 / (1.0 - rate / 1000.0), off))
+                (queues * rate, point(queues * rate, 0.001 / (1.0 - rate / 1000.0), off))
             })
             .collect();
         let full: Vec<(f64, LoadPoint)> =
-            [999.0, 1000.0, 1001.0].map(|rate| (64.0, point(rate, 0.064, 0.0))).to_vec();
-        let found =
-            curve(&full, offered, &[mean_goal(Nanos::millis(5)), mean_goal(Nanos::millis(4))]).unwrap();
+            [999.0, 1000.0, 1001.0].map(|rate| (64.0, point(queues * rate, 0.064, 0.0))).to_vec();
+        let goals = [mean_goal(Nanos::millis(5)), mean_goal(Nanos::millis(4))];
+        let found = curve(&full, offered, queues, &goals).unwrap();
         let rates = found.rates.unwrap();
         let check = |estimate: Option<Estimate>, expect: f64| {
             let Estimate { value, interval } = estimate.expect("it is there");
@@ -550,17 +565,17 @@ mod tests {
             assert!((value / expect - 1.0).abs() < 2e-3, "{value}, not {expect}");
             assert!(low <= value && value <= high && high - low < 0.02 * expect, "{low} {value} {high}");
         };
-        check(Some(rates.maximum), 1000.0);
+        check(Some(rates.maximum), queues * 1000.0);
         check(rates.alone_s, 0.001);
-        check(rates.doubled, 500.0);
-        check(found.answers.knee, 1.0);
-        check(found.answers.parallel_units, 1.0);
-        check(found.answers.latency_limits[0].x, 800.0);
-        check(found.answers.latency_limits[0].n, 4.0);
+        check(rates.doubled, queues * 500.0);
+        check(found.answers.knee, queues * 1.0);
+        check(found.answers.parallel_units, queues * 1.0);
+        check(found.answers.latency_limits[0].x, queues * 800.0);
+        check(found.answers.latency_limits[0].n, queues * 4.0);
         // Between two measured rates: 750/s, three in flight.
-        check(found.answers.latency_limits[1].x, 750.0);
-        check(found.answers.latency_limits[1].n, 3.0);
-        assert_eq!((rates.carried, found.answers.verdict), (Some(900.0), Verdict::Queueing));
+        check(found.answers.latency_limits[1].x, queues * 750.0);
+        check(found.answers.latency_limits[1].n, queues * 3.0);
+        assert_eq!((rates.carried, found.answers.verdict), (Some(queues * 900.0), Verdict::Queueing));
     }
 
     #[test]
@@ -575,7 +590,8 @@ mod tests {
                 (rate, LoadPoint { offered: rate, backlog_max, ..point(done, mean_s, 0.0) })
             })
             .collect();
-        let found = curve(&[(256.0, point(8000.0, 0.032, 0.0))], offered, &[mean_goal(Nanos::micros(500))]);
+        let found =
+            curve(&[(256.0, point(8000.0, 0.032, 0.0))], offered, 1.0, &[mean_goal(Nanos::micros(500))]);
         let found = found.unwrap();
         let rates = found.rates.unwrap();
         assert_eq!((found.answers.verdict, rates.carried), (Verdict::Capped, Some(7200.0)));
@@ -593,7 +609,7 @@ mod tests {
         };
         let full = [3990.0, 4000.0, 4010.0].map(|rate| (64.0, point(rate, 0.016, 0.0)));
         let offered = [rate(0.5, 0.5, 0.001), rate(1e4, 3990.0, 6.0)].concat();
-        let found = curve(&full, offered, &[mean_goal(Nanos::millis(3))]).unwrap();
+        let found = curve(&full, offered, 1.0, &[mean_goal(Nanos::millis(3))]).unwrap();
         for x in [found.rates.as_ref().unwrap().doubled, found.answers.latency_limits[0].x] {
             let (low, high) = x.unwrap().interval.unwrap();
             assert!(low <= 0.5 && high >= 3900.0, "{low} to {high}");
@@ -611,13 +627,13 @@ mod tests {
         };
         let offered = vec![rate(1000.0, 1000.0, 0.1), rate(2000.0, 2000.0, 0.1), rate(4000.0, 2560.0, 2.0)];
         let goal = mean_goal(Nanos::millis(150));
-        let found = curve(&[(256.0, point(2560.0, 0.1, 0.0))], offered.clone(), &[goal]).unwrap();
+        let found = curve(&[(256.0, point(2560.0, 0.1, 0.0))], offered.clone(), 1.0, &[goal]).unwrap();
         let (answers, rates) = (&found.answers, found.rates.as_ref().unwrap());
         assert_eq!((answers.verdict, rates.is_held_back, rates.doubled), (Verdict::Linear, true, None));
         assert_eq!((answers.parallel_units, answers.latency_limits[0].x), (None, None));
         assert!(answers.remarks[0].contains("256 operations in flight"), "{:?}", answers.remarks);
         // Of 256 units all are busy, and operations wait for one another in the target.
-        let full = curve(&[(512.0, point(2560.0, 0.2, 0.0))], offered, &[goal]).unwrap();
+        let full = curve(&[(512.0, point(2560.0, 0.2, 0.0))], offered, 1.0, &[goal]).unwrap();
         assert!(!full.rates.as_ref().unwrap().is_held_back);
         assert!((full.answers.parallel_units.unwrap().value - 256.0).abs() < 3.0, "{:?}", full.answers);
     }
@@ -629,20 +645,20 @@ mod tests {
             (asked, LoadPoint { offered: asked, backlog_max: 900, ..point(1000.0, mean_s, 0.0) })
         };
         let full = [(64.0, point(1000.0, 0.064, 0.0))];
-        let found = curve(&full, vec![rate(2000.0, 1.2), rate(3000.0, 2.1)], &[]).unwrap();
+        let found = curve(&full, vec![rate(2000.0, 1.2), rate(3000.0, 2.1)], 1.0, &[]).unwrap();
         let rates = found.rates.as_ref().unwrap();
         assert_eq!((rates.alone_s, rates.doubled, rates.carried), (None, None, None));
         assert_eq!((found.answers.verdict, found.answers.parallel_units), (Verdict::Flat, None));
         // Nor do those of a queue that is well filled: M/M/1 and M/D/1 of other service times have the same.
         let of = |rho: f64| (1000.0 * rho, point(1000.0 * rho, 0.001 / (1.0 - rho), 0.0));
-        let found = curve(&full, vec![of(0.8), of(0.99)], &[]).unwrap();
+        let found = curve(&full, vec![of(0.8), of(0.99)], 1.0, &[]).unwrap();
         assert!(
             found.answers.remarks.iter().any(|remark| remark.contains("that of 64 operations in flight"))
         );
         assert_eq!((found.rates.unwrap().alone_s, found.answers.parallel_units), (None, None));
         assert_eq!(found.answers.verdict, Verdict::NoLaw);
         // Between half of it and too much nothing says whether they wait before it is nearly full.
-        let found = curve(&full, vec![of(0.4), rate(2000.0, 1.2)], &[]).unwrap();
+        let found = curve(&full, vec![of(0.4), rate(2000.0, 1.2)], 1.0, &[]).unwrap();
         assert_eq!(found.answers.verdict, Verdict::NoLaw);
         assert!(found.rates.unwrap().doubled_between.is_some());
     }
@@ -660,7 +676,13 @@ mod tests {
 
     #[test]
     fn one_rate_is_no_curve() {
-        assert_eq!(curve(&[(1.0, point(10.0, 0.1, 0.0))], vec![(5.0, point(5.0, 0.1, 0.0)); 2], &[]), None);
-        assert_eq!(curve(&[], vec![(5.0, point(5.0, 0.1, 0.0)), (6.0, point(6.0, 0.1, 0.0))], &[]), None);
+        assert_eq!(
+            curve(&[(1.0, point(10.0, 0.1, 0.0))], vec![(5.0, point(5.0, 0.1, 0.0)); 2], 1.0, &[]),
+            None
+        );
+        assert_eq!(
+            curve(&[], vec![(5.0, point(5.0, 0.1, 0.0)), (6.0, point(6.0, 0.1, 0.0))], 1.0, &[]),
+            None
+        );
     }
 }

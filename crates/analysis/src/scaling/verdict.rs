@@ -59,7 +59,9 @@ impl Verdict {
         }
         // More load that loses throughput is no saturation.
         let is_peaked = falls(loads) || falls_past_peak(&law, loads) || falls_plainly(fit, last);
-        if matches!(law, Law::Usl { .. }) && is_peaked && beta_is_certain(fit, points) {
+        if matches!(law, Law::Usl { .. }) && is_peaked && beta_is_certain(fit, points)
+            || falls_throughout(loads)
+        {
             return Self::Retrograde;
         }
         let is_held = law.most().is_some_and(|most| law.throughput(first.n) >= FLAT_SHARE * most);
@@ -110,6 +112,15 @@ fn beta_is_certain(fit: &Fit, points: usize) -> bool {
             let limit = |error: f64| t_quantile(0.95, freedom as f64) * error;
             c.name == "beta" && c.standard_error.is_some_and(|error| c.value > limit(error))
         })
+}
+
+/// Loads that each give less than the one before from which on that is no noise: of as many alike one order in 120 is this.
+const FALLING_LOADS: usize = 5;
+
+/// Whether throughput falls from the smallest load to the largest. Where it grew is not among the loads, so that no law tells how steep
+/// it was there, nor how much of the fall is whose.
+fn falls_throughout(loads: &[Load]) -> bool {
+    loads.len() >= FALLING_LOADS && falls(loads) && loads.is_sorted_by(|one, next| one.x > next.x)
 }
 
 /// Whether at least two loads lie beyond a law's peak, and they and the last one below its throughput by more than what is no

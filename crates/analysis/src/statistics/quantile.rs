@@ -112,6 +112,9 @@ pub fn quantiles(values: &[f64], wanted: &[f64]) -> Vec<QuantileEstimate> {
             let value = rank(q, n).filter(|_| is_supported).map(at);
             let memory = match value {
                 Some(_) if is_order_known => memory(values, &sorted, q),
+                // Nothing lies beyond it whose neighbours could be looked at.
+                None if is_order_known => Memory::TooShort,
+                _ if n == 1 => Memory::TooShort,
                 _ => Memory::None,
             };
             let inflation = match memory {

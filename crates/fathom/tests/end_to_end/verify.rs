@@ -469,3 +469,20 @@ fn damaged_headers_are_told_and_kept_as_by_the_peer() {
         assert!(verify != whole || theirs.0 == 1, "at {at} with {verify}");
     }
 }
+
+/// A job that loads the state of an earlier run leaves its own in its place, as the peer's does.
+#[test]
+fn a_state_that_was_loaded_is_left_anew() {
+    let bench = Bench::new();
+    let line = "fio --name=a --filename=f --rw=write --bs=4k --size=1m --verify=md5 --output=out";
+    bench.fathom(line).expect(0, &[]);
+    let state = bench.path("local-a-0-verify.state");
+    let whole = std::fs::read(&state).expect("it was left");
+    // One that says less is there: that of all writes takes its place.
+    bench.fathom(&format!("{line} --number_ios=16")).expect(0, &[]);
+    let less = std::fs::read(&state).expect("it was left");
+    assert_ne!(less, whole);
+    let ended = bench.fathom(&format!("{line} --verify_state_load=1"));
+    assert_eq!((ended.code, &*ended.err), (0, ""), "nothing is said of it");
+    assert_eq!(std::fs::read(&state).expect("it was left"), whole);
+}

@@ -141,7 +141,22 @@ fn place_of(places: &[SimPlace], operation: &Operation) -> Option<SimPlace> {
     touched.copied().max_by_key(|place| place.service_ns.unwrap_or(u64::MAX))
 }
 
-/// When `service_ns` of work begun at `start` is done, if nothing proceeds during the stalls.
+/// Stalls in their order, those that meet as one: while it stands still a device cannot do so once more.
+fn merged(mut stalls: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
+    stalls.sort_unstable();
+    let mut merged: Vec<(u64, u64)> = Vec::with_capacity(stalls.len());
+    for (at, length) in stalls {
+        match merged.last_mut() {
+            Some((begins, lasts)) if at <= begins.saturating_add(*lasts) => {
+                *lasts = (*lasts).max(at.saturating_add(length) - *begins);
+            }
+            _ => merged.push((at, length)),
+        }
+    }
+    merged
+}
+
+/// When `service_ns` of work begun at `start` is done, if nothing proceeds during the stalls, which do not meet.
 fn after_stalls(stalls: &[(u64, u64)], start: u64, service_ns: u64) -> u64 {
     let mut done = start + service_ns;
     for &(at, length) in stalls {
@@ -185,6 +200,8 @@ impl Engine for Sim {
             self.device_of.push(known.unwrap_or(numbers.len()));
             if known.is_none() {
                 numbers.push(number);
+                let mut description = description;
+                description.stalls = merged(description.stalls);
                 let servers = Servers::new(description.parallelism as usize);
                 self.devices.push(Device { description, servers });
             }
@@ -235,7 +252,7 @@ impl Engine for Sim {
 
 #[cfg(test)]
 mod tests {
-    use super::{Operation, Servers, SimPlace, after_stalls, place_of};
+    use super::{Operation, Servers, SimPlace, after_stalls, merged, place_of};
     use fathom_schema::OperationKind;
 
     #[test]
@@ -275,6 +292,15 @@ mod tests {
             let found = place_of(&places, &operation).map(|place| place.service_ns);
             assert_eq!(found, expect, "{offset}, {length}");
         }
+    }
+
+    #[test]
+    fn freezes_that_meet_are_one() {
+        assert_eq!(
+            merged(vec![(20, 30), (10, 20), (100, 5), (12, 3), (105, 5), (200, 0)]),
+            [(10, 40), (100, 10), (200, 0)]
+        );
+        assert_eq!(merged(Vec::new()), []);
     }
 
     #[test]

@@ -62,7 +62,7 @@ fn coverage(replicates: usize) -> ([f64; 3], f64) {
             .map(|rate| (rate, measured(rate, &mut random)))
             .collect();
         let goal = LatencyGoal { quantile: None, limit: Nanos::millis(4) };
-        let found = curve(&full, offered, &[goal]).expect("there are rates");
+        let found = curve(&full, offered, 1.0, &[goal]).expect("there are rates");
         let rates = found.rates.as_ref().expect("it is over rates");
         let estimates = [
             Some((rates.maximum, 1000.0)),
@@ -154,7 +154,7 @@ fn of_idle(units: u32, off: f64, response_s: &dyn Fn(f64) -> f64) -> [f64; 2] {
                 offered.push((most * utilisation, point(most * utilisation, mean_s)));
             }
         }
-        let found = curve(&full, offered, &[]).expect("there are rates");
+        let found = curve(&full, offered, 1.0, &[]).expect("there are rates");
         let rates = found.rates.as_ref().expect("it is over rates");
         let estimates = [rates.alone_s, found.answers.parallel_units];
         for (which, (estimate, truth)) in estimates.into_iter().zip([SERVICE_S, most * SERVICE_S]).enumerate()

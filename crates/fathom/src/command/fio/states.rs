@@ -2,22 +2,28 @@
 
 use super::shape::workers_of;
 use crate::output::{self, Spared};
-use fathom_frontend::fio::Extras;
 use fathom_frontend::fio::state::{VerifyState, file_name};
+use fathom_frontend::fio::{Extras, JobClone};
 use fathom_report::FioWorkers;
 use fathom_schema::{OperationKind, Record};
-use std::path::Path;
+use std::path::PathBuf;
 
 /// Writes the states of all jobs that wrote verified data, each to a file of its own; what could not be written, and why.
 pub(crate) fn write(record: &Record, extras: &Extras, aux_path: &str, spared: &Spared) -> Vec<String> {
     let mut lost = Vec::new();
+    let path_of = |clone: &JobClone| {
+        let number = usize::try_from(clone.thread_number).unwrap_or(usize::MAX);
+        PathBuf::from(file_name(aux_path, &clone.job_name, number))
+    };
+    // A job that loads its state leaves a new one in its place, as fio's does; what is no state stays what it is.
+    let is_state = |path: &PathBuf| std::fs::read(path).is_ok_and(|bytes| VerifyState::read(&bytes).is_ok());
+    let states: Vec<PathBuf> = extras.clones.iter().map(path_of).filter(is_state).collect();
+    let spared = &spared.but_for(&states);
     for clone in extras.clones.iter().filter(|clone| clone.saves_state) {
         for worker in workers_of(record, clone) {
             let Some(mut state) = state_of(record, &worker) else { continue };
             state.name.clone_from(&clone.job_name);
-            let number = usize::try_from(clone.thread_number).unwrap_or(usize::MAX);
-            let path = file_name(aux_path, &clone.job_name, number);
-            lost.extend(output::write_unnamed(Path::new(&path), spared, &state.write()).err());
+            lost.extend(output::write_unnamed(&path_of(clone), spared, &state.write()).err());
         }
     }
     lost
