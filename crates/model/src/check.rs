@@ -8,7 +8,7 @@ use crate::job::{Job, Named};
 use crate::literal::Literal;
 use crate::options::{StageOptions, StreamOptions, TargetOptions, WorkloadOptions};
 use crate::row::{Group, OptionValue, Options, Row, rows};
-use crate::value::{Amount, Arrival, AtEnd, AtError, TargetKind};
+use crate::value::{Amount, Arrival, AtEnd, AtError, Rate, TargetKind};
 use fathom_units::{Bytes, Nanos, Ratio};
 use std::collections::{BTreeMap, HashSet};
 
@@ -320,6 +320,9 @@ fn check_stream(
         let help = "make it at least as much as batch_complete";
         found.error("stream.batch-complete", options.batch_complete_max.span(), message, help);
     }
+    if job.dialect == crate::Dialect::Native {
+        rates_can_be_kept(stream, found);
+    }
     let in_no_group = *options.report_group.get() == 0;
     let group_ends = [
         ("at_end", options.at_end.span(), *options.at_end.get() == AtEnd::Group),
@@ -406,6 +409,25 @@ fn check_waits(job: &Job, found: &mut Diagnostics) {
             format!("the stream \"{}\" would wait for itself, directly or through others", stream.name),
             "take one of the streams out of the circle",
         );
+    }
+}
+
+/// A rate that is to be kept at least is not above the one that is offered.
+fn rates_can_be_kept(stream: &Named<StreamOptions>, found: &mut Diagnostics) {
+    let options = &stream.options;
+    let offered = options.rate.get();
+    for (_, least) in options.rate_min.get().iter().flat_map(|kinds| &kinds.0) {
+        let is_more = match (least, offered) {
+            (Rate::Operations(least), Rate::Operations(offered)) => least.0 > offered.0,
+            (Rate::Bandwidth(least), Rate::Bandwidth(offered)) => least.0 > offered.0,
+            _ => false,
+        };
+        if is_more {
+            let message = format!("the stream \"{}\" is to keep a rate_min above its own rate", stream.name);
+            let help = "make rate_min at most as much as rate";
+            found.error("stream.rate-min", options.rate_min.span(), message, help);
+            return;
+        }
     }
 }
 
@@ -580,7 +602,7 @@ impl Job {
 mod tests {
     use super::*;
     use crate::literal::{Literal, Spanned};
-    use crate::value::{BlockSizes, Rate, RatePiece, Sweep};
+    use crate::value::{BlockSizes, RatePiece, Sweep};
     use fathom_units::Iops;
 
     fn job() -> Job {

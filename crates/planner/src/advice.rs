@@ -100,6 +100,26 @@ fn small_region(stream: &Stream, load: &Load<'_>, region: &BTreeSet<(u32, u64, u
     let block = load.operations.largest;
     let blocks = saturating_sum(region.iter().map(|&(_, _, length)| length / block));
     let in_flight = stream.workers.len() as u64 * u64::from(stream.queue_depth);
+    let workload = &stream.workload;
+    // How far apart two places are at least, as far as that is more than a block.
+    let apart = workload.cases.iter().map(|case| match (case.random, case.align) {
+        (true, own) => own.map_or(workload.align.0, u64::from),
+        (false, _) => block.saturating_add(workload.stride_bytes.max(0).unsigned_abs()),
+    });
+    let apart = apart.min().unwrap_or(block).max(block);
+    let places =
+        saturating_sum(region.iter().map(|&(_, _, length)| length.saturating_sub(block) / apart + 1));
+    if load.trace.is_none() && apart > block && blocks > 1 && places < in_flight.max(2) {
+        let message = format!(
+            "the stream \"{}\" goes to {places} place{} of its region alone: places are {} apart",
+            stream.name,
+            if places == 1 { "" } else { "s" },
+            Bytes(apart).approximate()
+        );
+        let help = "operations on one block at a time are a cache's or a lock's speed; let places lie closer (align, stride)";
+        remarks.warn("plan.small-region", Some(load.section.span), message, help);
+        return;
+    }
     if load.trace.is_none() && blocks < in_flight {
         let message = format!(
             "the region of the stream \"{}\" has {blocks} blocks of {}, fewer than the {in_flight} operations in flight",

@@ -24,6 +24,8 @@ impl OptionValue for Rate {
             Literal::Text(text) if text.ends_with('%') => Self::OfMaximum(Ratio::read(literal, kind)?),
             Literal::Text(text) => match text.parse::<BytesPerSec>() {
                 Ok(rate) if text.trim_end_matches("/s").ends_with('B') => Self::Bandwidth(rate),
+                // Of what is told in bytes the fault is one of bytes.
+                Err(error) if text.trim_end().ends_with("B/s") => return Err(error.to_string()),
                 _ => Self::Operations(text.parse().map_err(|error| format!("{error}"))?),
             },
             other => return Err(format!("{} is not a rate", other.describe())),

@@ -56,8 +56,11 @@ impl BlockSizes {
             Some((max, step)) => (size(max)?, size(step)?),
             None => (size(rest)?, min),
         };
-        if max < min || step.0 == 0 {
-            return Err(format!("\"{text}\" is no range of sizes"));
+        if min.0 == 0 || step.0 == 0 {
+            return Err(format!("\"{text}\" begins, or goes on, by no byte"));
+        }
+        if max < min {
+            return Err(format!("\"{text}\" ends below where it begins; write the smaller size first"));
         }
         Ok((weight, min, max, step))
     }

@@ -167,6 +167,15 @@ fn batches_contradict_each_other_where_more_is_waited_for_than_taken() {
 }
 
 #[test]
+fn a_rate_that_is_to_be_kept_is_not_above_the_one_that_is_offered() {
+    let of = |offered: &str, least: &str| job("", "", &format!("rate = \"{offered}\"\nrate_min = {least}"));
+    check(&of("1k/s", "\"2k/s\""), &["stream.rate-min"]);
+    check(&of("1MB/s", "[\"read 2MB/s\"]"), &["stream.rate-min"]);
+    check(&of("1k/s", "\"1k/s\""), &[]);
+    check(&of("1k/s", "\"2MB/s\""), &[]);
+}
+
+#[test]
 fn a_stage_names_a_stream_once() {
     let text = job("", "", "") + "streams = [\"s\", \"s\"]\n";
     check(&text, &["job.duplicate-name"]);

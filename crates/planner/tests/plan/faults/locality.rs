@@ -40,3 +40,26 @@ fn locality_needs_blocks_and_room() {
         check(&text, GIB, same, &expect.iter().map(String::as_str).collect::<Vec<_>>());
     }
 }
+
+/// Places so far apart that few fit into the region are few blocks, however many it has.
+#[test]
+fn places_that_lie_farther_apart_than_the_region_is_long_are_told() {
+    let same = |_: &mut Facts| {};
+    let told = |places: &str, apart: &str| {
+        format!(
+            "plan.small-region: the stream \"s\" goes to {places} of its region alone: places are {apart} apart; operations on \
+             one block at a time are a cache's or a lock's speed; let places lie closer (align, stride)"
+        )
+    };
+    for (workload, stream, expect) in [
+        ("access = \"random\"\nalign = \"2GiB\"", "", Some(told("1 place", "2 GiB"))),
+        ("access = \"random\"\nalign = \"256MiB\"", "queue_depth = 8", Some(told("4 places", "256 MiB"))),
+        ("access = \"random\"\nalign = \"256MiB\"", "queue_depth = 4", None),
+        ("access = \"random\"\nalign = \"1MiB\"", "queue_depth = 32", None),
+        ("stride = \"2GiB\"", "", Some(told("1 place", "2.0 GiB"))),
+        ("stride = \"64KiB\"", "queue_depth = 32", None),
+    ] {
+        let expect: Vec<&str> = expect.as_deref().into_iter().collect();
+        check(&job("", workload, stream), GIB, same, &expect);
+    }
+}
