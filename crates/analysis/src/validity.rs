@@ -150,8 +150,12 @@ impl StepView<'_> {
 fn untold(record: &Record) -> &'static [&'static str] {
     match record.started.question {
         // Rates above what it carries are what such a curve, and a search for the highest, look for: each says which they were.
-        Some(Question::Curve { over: LoadAxis::Rate, .. } | Question::Objective { rate: None, .. }) => {
+        Some(Question::Curve { over: LoadAxis::Rate, .. }) => {
             &["pacing.overloaded", "pacing.dropped", "pacing.behind", "pacing.backlog"]
+        }
+        // Full speed is where a search begins, and no part of its answer.
+        Some(Question::Objective { rate: None, .. }) => {
+            &["pacing.overloaded", "pacing.dropped", "pacing.behind", "pacing.backlog", "little.ran-empty"]
         }
         Some(Question::Scan(_)) => {
             &["duration.short", "samples.few", "operations.none", "errors.io", "generator.cpu-bound"]
