@@ -9,9 +9,9 @@ use fathom_model::{
     Amount, Dialect, Job, Named, Rate, Span, StreamOptions, TargetKind, TargetOptions, WorkloadOptions,
 };
 use fathom_schema::{
-    Extent, IoMode, OperationKind, Quota, Step, Stream, TargetKind as StepTarget, TimeLimit,
+    Extent, IoMode, OperationKind, Pacing, Quota, Step, Stream, TargetKind as StepTarget, TimeLimit,
 };
-use fathom_units::{Bytes, Nanos, Ratio, saturating_sum};
+use fathom_units::{Bytes, Iops, Nanos, Ratio, saturating_sum};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Below this a measurement is mostly its own start: caches filling, queues building up, clocks stepping up.
@@ -192,6 +192,21 @@ fn short_time(stream: &Stream, load: &Load<'_>, of_stage: Option<Span>, remarks:
         let help = format!("caches and queues are still filling; measure {TIME_SHORT} or more");
         remarks.warn("plan.short-time", load.section.options.time.span().or(of_stage), message, help);
     }
+    // The first operation is due at once, whatever the rate: it alone says nothing of one.
+    if let (TimeLimit::Nanoseconds(time), Pacing::Open { rate, course, .. }) =
+        (stream.limits.time, &stream.pacing)
+        && course.is_empty()
+        && rate * Nanos(time).as_secs_f64() < 1.0
+    {
+        let message = format!(
+            "at {}/s the stream \"{}\" has no second operation within the {} that it measures",
+            Iops(*rate),
+            stream.name,
+            Nanos(time).exact()
+        );
+        let place = load.section.options.rate.span().or(Some(load.section.span));
+        remarks.warn("plan.short-time", place, message, "measure for longer, or raise the rate");
+    }
 }
 
 /// What the job as a whole gives reason to say: sections nobody uses, options without effect. Only native jobs are told
@@ -355,6 +370,16 @@ fn idle_workload_options(workload: &Named<WorkloadOptions>, idle: &mut Idle<'_>)
     if *options.compressible.get() == Ratio::ZERO {
         idle(options.compress_chunk.span(), "compress_chunk", "compressible is 0%");
     }
+    if *options.dedupable.get() == Ratio::ZERO {
+        idle(options.repeats.span(), "repeats", "dedupable is 0%");
+        idle(options.working_set.span(), "working_set", "dedupable is 0%");
+    }
+    if options.range_sync_every.get().is_none() {
+        idle(options.range_sync.span(), "range_sync", "the workload has no range_sync_every");
+    }
+    if *options.run_length.get() == 1 {
+        idle(options.run.span(), "run", "run_length is 1");
+    }
     if !trims {
         idle(options.trim_then_write.span(), "trim_then_write", "nothing is trimmed");
     }
@@ -422,6 +447,16 @@ fn idle_beside(options: &StreamOptions, idle: &mut Idle<'_>) {
                 (options.steady_every.span(), "steady_every"),
                 (options.steady_group.span(), "steady_group"),
             ],
+        ),
+        (
+            options.rate_min.get().is_none(),
+            "the stream has no rate_min",
+            vec![(options.rate_min_window.span(), "rate_min_window")],
+        ),
+        (
+            *options.flow.get() == 0,
+            "flow is 0, and the stream issues in proportion to none",
+            vec![(options.flow_weight.span(), "flow_weight"), (options.flow_pause.span(), "flow_pause")],
         ),
         (
             options.cpu_load.get().is_none(),

@@ -153,6 +153,12 @@ fn what_has_no_effect_is_told() {
         "steady_window = \"5min\"\nsteady_after = \"5s\"\nsteady_every = \"2s\"\nsteady_group = true";
     warns(settles, 4);
     warns(&format!("{settles}\nsteady = \"iops:5%\""), 0);
+    warns("rate_min_window = \"5s\"\nflow_weight = 8\nflow_pause = \"1ms\"", 3);
+    warns("rate_min = \"1/s\"\nrate_min_window = \"5s\"\nflow = 1\nflow_weight = 8\nflow_pause = \"1ms\"", 0);
+    let of_workload = |lines: &str, count: usize| check(&job("", lines, ""), &vec!["plan.no-effect"; count]);
+    let writes = "read = \"0%\"\naccess = \"random\"\nrepeats = \"last\"\nworking_set = \"1%\"\nrange_sync = \"write\"\nrun = \"again\"";
+    of_workload(writes, 4);
+    of_workload(&format!("{writes}\ndedupable = \"50%\"\nrange_sync_every = 8\nrun_length = 4"), 0);
     warns("cpus = []\ncpus_policy = \"split\"\ncpu_nodes = []\ncpu_chunk = \"10ms\"", 4);
     warns("queue_depth = 8\nrefill_at = 8\nbatch_submit = 9\nbatch_complete = 9\nbatch_complete_max = 9", 4);
     warns("queue_depth = 8\nrefill_at = 7\nbatch_submit = 8\nbatch_complete = 8\nbatch_complete_max = 8", 0);

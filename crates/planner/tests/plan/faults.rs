@@ -1,5 +1,6 @@
 //! What is wrong with a job on a host, and how it is said.
 
+mod arrivals;
 mod locality;
 
 use crate::examples::DISK;
