@@ -270,8 +270,8 @@ fn thresholds_decide_the_exit_code() {
 #[test]
 fn a_demand_that_is_not_kept_ends_a_run_and_is_told() {
     let bench = Bench::new();
-    let job = "[target.t]\nkind = \"sim\"\nsize = \"1GiB\"\nservice_time = \"constant 1ms\"\n[stream.s]\nqueue_depth = 4\n\
-               rate = \"500/s\"\nrate_min = \"800/s\"\n[stage.main]\ntime = \"60s\"\n";
+    let job = "[target.t]\nkind = \"sim\"\nsize = \"1GiB\"\nservice_time = \"constant 2ms\"\n[stream.s]\nqueue_depth = 4\n\
+               rate = \"1k/s\"\nrate_min = \"800/s\"\n[stage.main]\ntime = \"60s\"\n";
     bench.write("slow.toml", job);
     let ended = bench.fathom("run slow.toml --quiet");
     let ended = ended.expect(5, &["record: "]);
