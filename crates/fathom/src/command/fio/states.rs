@@ -16,8 +16,12 @@ pub(crate) fn write(record: &Record, extras: &Extras, aux_path: &str, spared: &S
         PathBuf::from(file_name(aux_path, &clone.job_name, number))
     };
     // A job that loads its state leaves a new one in its place, as fio's does; what is no state stays what it is.
-    let is_state = |path: &PathBuf| std::fs::read(path).is_ok_and(|bytes| VerifyState::read(&bytes).is_ok());
-    let states: Vec<PathBuf> = extras.clones.iter().map(path_of).filter(is_state).collect();
+    let is_state = |path: &PathBuf| {
+        // Who reads a pipe waits for its writer.
+        path.is_file() && std::fs::read(path).is_ok_and(|bytes| VerifyState::read(&bytes).is_ok())
+    };
+    let saved = extras.clones.iter().filter(|clone| clone.saves_state);
+    let states: Vec<PathBuf> = saved.map(path_of).filter(is_state).collect();
     let spared = &spared.but_for(&states);
     for clone in extras.clones.iter().filter(|clone| clone.saves_state) {
         for worker in workers_of(record, clone) {
