@@ -77,7 +77,9 @@ pub(super) fn set(options: &mut StreamOptions, settings: &Settings, span: Span, 
     // Who waits for several takes up no more than these, unless that is said.
     let complete_max = match (*complete_max, settings.engine.complete_min) {
         (0, min @ 2..) => min,
-        (max, _) => max,
+        (0, _) => 0,
+        // As fio has it: no fewer than are waited for.
+        (max, min) => max.max(min),
     };
     if (1..settings.engine.depth).contains(&complete_max) {
         options
