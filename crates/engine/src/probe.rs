@@ -36,14 +36,20 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::Metadata;
 use std::io;
+use std::num::NonZero;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::panic::resume_unwind;
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::thread::ScopedJoinHandle;
 pub use usage::FileUses;
 use usage::Usage;
 pub use zeroes::{Region, zero_blocks};
 
 /// Links followed when the last one leads to nothing, as the kernel limits them (`path_resolution(7)`).
 const LINKS_MAX: u32 = 40;
+/// Paths that are worth a thread of their own: some 20 µs each.
+const PATHS_OF_THREAD_MIN: usize = 256;
 /// Facts that change by themselves from one moment to the next: no change of conditions.
 const VOLATILE: [(&str, &[&str]); 4] = [
     ("memory", &["available", "swap free", "dirty"]),
@@ -103,15 +109,8 @@ pub fn probe_at(roots: &Roots, paths: &[PathBuf], store_folder: &Path, engines: 
     let blocks = Blocks::read(roots);
     let mounts = Mounts::read(roots);
     let usage = Usage::new(roots, &blocks, &mounts, store_folder);
-    let mut host = Host {
-        roots,
-        blocks: &blocks,
-        mounts: &mounts,
-        usage: &usage,
-        known: BTreeMap::new(),
-        names: BTreeMap::new(),
-    };
-    let targets: Vec<TargetFact> = paths.iter().map(|path| host.target(path)).collect();
+    let known = Mutex::default();
+    let targets = Host { roots, blocks: &blocks, mounts: &mounts, usage: &usage, known }.targets(paths);
     Facts {
         host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
         cpu: host::cpu(roots),
@@ -186,10 +185,9 @@ struct Host<'a> {
     blocks: &'a Blocks,
     mounts: &'a Mounts,
     usage: &'a Usage<'a>,
-    /// Devices already described: a thousand files on one filesystem ask for one device.
-    known: BTreeMap<DeviceNumber, BlockDevice>,
-    /// The first name by which each thing was met.
-    names: BTreeMap<Identity, PathBuf>,
+    /// Devices already described: a thousand files on one filesystem ask for one device. Held while one is tried out, so that
+    /// no thread meets a device that another one has just opened to itself.
+    known: Mutex<BTreeMap<DeviceNumber, BlockDevice>>,
 }
 
 /// What a thing is, by whatever name it is met.
@@ -218,7 +216,36 @@ impl Identity {
 }
 
 impl Host<'_> {
-    fn target(&mut self, path: &Path) -> TargetFact {
+    /// What answers for each path, by several threads where there are many.
+    fn targets(&self, paths: &[PathBuf]) -> Vec<TargetFact> {
+        let looked_at = |paths: &[PathBuf]| {
+            let facts = paths.iter().map(|path| self.target(path));
+            facts.map(|fact| (Identity::of(&fact), fact)).collect::<Vec<_>>()
+        };
+        let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let part = paths.len().div_ceil(threads).max(PATHS_OF_THREAD_MIN);
+        let found = if paths.len() <= part {
+            looked_at(paths)
+        } else {
+            std::thread::scope(|scope| {
+                let parts = paths.chunks(part).map(|part| scope.spawn(move || looked_at(part)));
+                let parts: Vec<_> = parts.collect();
+                let joined = parts.into_iter().map(ScopedJoinHandle::join);
+                joined.flat_map(|part| part.unwrap_or_else(|panic| resume_unwind(panic))).collect()
+            })
+        };
+        // Two links of a file, or a folder mounted in two places: one thing has one resolved name, the first that was met.
+        let mut names: BTreeMap<Identity, PathBuf> = BTreeMap::new();
+        let named = |(identity, mut fact): (Option<Identity>, TargetFact)| {
+            if let Some(identity) = identity {
+                fact.resolved.clone_from(names.entry(identity).or_insert_with(|| fact.resolved.clone()));
+            }
+            fact
+        };
+        found.into_iter().map(named).collect()
+    }
+
+    fn target(&self, path: &Path) -> TargetFact {
         let mut fact = TargetFact {
             path: path.to_owned(),
             resolved: path.to_owned(),
@@ -238,14 +265,10 @@ impl Host<'_> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => self.absent(&mut fact),
             Err(error) => refuse(&mut fact, &error),
         }
-        // Two links of a file, or a folder mounted in two places: one thing has one resolved name.
-        if let Some(identity) = Identity::of(&fact) {
-            fact.resolved.clone_from(self.names.entry(identity).or_insert_with(|| fact.resolved.clone()));
-        }
         fact
     }
 
-    fn existing(&mut self, fact: &mut TargetFact, meta: &Metadata) {
+    fn existing(&self, fact: &mut TargetFact, meta: &Metadata) {
         let kind = meta.file_type();
         let resolved = fact.resolved.clone();
         if kind.is_block_device() {
@@ -257,8 +280,11 @@ impl Host<'_> {
                 return;
             };
             let mut device = self.device(node);
-            if let Err(error) = look_into(&resolved, &mut device) {
-                refuse(fact, &error);
+            {
+                let _alone = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Err(error) = look_into(&resolved, &mut device) {
+                    refuse(fact, &error);
+                }
             }
             fact.device = Some(device);
             if !self.mounts.are_known() {
@@ -286,7 +312,7 @@ impl Host<'_> {
 
     /// Nothing is at the path. A link that leads nowhere is followed for what there is to say, and is an error: what is
     /// made is made where nothing is, and never through a link.
-    fn absent(&mut self, fact: &mut TargetFact) {
+    fn absent(&self, fact: &mut TargetFact) {
         let mut place = std::path::absolute(&fact.path).unwrap_or_else(|_| fact.path.clone());
         if let Ok(link) = place.read_link() {
             fact.error = Some(format!(
@@ -319,7 +345,7 @@ impl Host<'_> {
         }
     }
 
-    fn filesystem(&mut self, fact: &mut TargetFact, folder: &Path, existing: Option<&Path>) {
+    fn filesystem(&self, fact: &mut TargetFact, folder: &Path, existing: Option<&Path>) {
         let place = existing.unwrap_or(folder);
         let listed = self.mounts.carrying(place, usage::mount_id(place)).cloned();
         let unlisted = || Some(Mount::unlisted(number_of(place.metadata().ok()?.dev()), folder));
@@ -332,14 +358,15 @@ impl Host<'_> {
     }
 
     /// The device that a mount names by its number, or by its source where it has none of its own.
-    fn device_under(&mut self, mount: &Mount) -> Option<BlockDevice> {
+    fn device_under(&self, mount: &Mount) -> Option<BlockDevice> {
         let by_source = || mount.device_paths().find_map(|path| self.blocks.at_path(Path::new(path)));
         let node = self.blocks.numbered(mount.number).or_else(by_source)?;
         Some(self.device(node))
     }
 
-    fn device(&mut self, node: &block::Node) -> BlockDevice {
-        if let Some(known) = self.known.get(&node.number) {
+    fn device(&self, node: &block::Node) -> BlockDevice {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.get(&node.number) {
             return known.clone();
         }
         let mut device =
@@ -352,7 +379,7 @@ impl Host<'_> {
         if device.in_use.is_empty() && self.blocks.shows_the_same(node).any(is_held) {
             device.in_use.push(InUse::Exclusive);
         }
-        self.known.insert(node.number, device.clone());
+        known.insert(node.number, device.clone());
         device
     }
 }

@@ -158,6 +158,21 @@ pub(crate) struct IometerArgs {
     pub(crate) first_port: u16,
 }
 
+impl IometerArgs {
+    /// The options that say something else than is so without them, by name: they mean nothing beside another job.
+    pub(crate) fn given(&self) -> Vec<&'static str> {
+        let Self { maps, sector_size, first_port } = self;
+        [
+            ("--map", !maps.is_empty()),
+            ("--sector-size", *sector_size != SECTOR_BYTES),
+            ("--first-port", *first_port != FIRST_PORT),
+        ]
+        .into_iter()
+        .filter_map(|(name, is_given)| is_given.then_some(name))
+        .collect()
+    }
+}
+
 /// Reads where to listen.
 fn listen_address(text: &str) -> Result<std::net::SocketAddr, String> {
     let here = std::net::Ipv4Addr::LOCALHOST;

@@ -111,6 +111,20 @@ impl Loaded {
         }
     }
 
+    /// Refuses options that are for Iometer configurations alone, where this is none.
+    fn judge_iometer_options(&mut self, args: &IometerArgs) {
+        let given = args.given();
+        if !given.is_empty() {
+            let message = format!("{} without an Iometer configuration", given.join(" and "));
+            self.diagnostics.error(
+                "run.no-icf",
+                None,
+                message,
+                "leave it out, or name a configuration (.icf)",
+            );
+        }
+    }
+
     /// As [`Loaded::check`], with all that would show on any host.
     pub(crate) fn check_in_full(&self) -> Diagnostics {
         // What could not be read would be missed in a plan, and be complained about twice.
@@ -130,7 +144,9 @@ pub(crate) fn look_at(args: &JobArgs) -> Loaded {
 
 fn read(args: &JobArgs, is_to_run: bool) -> Loaded {
     if let Some(target) = &args.target {
-        return of_target(target, &args.quick);
+        let mut loaded = of_target(target, &args.quick);
+        loaded.judge_iometer_options(&args.iometer);
+        return loaded;
     }
     let (mut texts, mut replaced) = (Vec::new(), Vec::new());
     let mut faults = Loaded::default();
@@ -162,6 +178,9 @@ fn read(args: &JobArgs, is_to_run: bool) -> Loaded {
         return faults;
     }
     let mut loaded = of_texts(&texts, &args.iometer, is_to_run);
+    if texts.first().is_some_and(|(name, text)| dialect_of(name, text) != Dialect::Iometer) {
+        loaded.judge_iometer_options(&args.iometer);
+    }
     loaded.files.extend(args.jobs.iter().map(|path| file_of(path)));
     loaded.judge_replaced(&replaced);
     loaded.title = args.jobs.iter().map(|path| file_stem(path)).collect::<Vec<_>>().join(", ");
@@ -613,6 +632,7 @@ const OF_SIMULATED: [&str; 5] = ["size", "service_time", "parallelism", "error_s
 fn simulated(options: &mut TargetOptions, said: &str, place: Span) -> Vec<(String, String)> {
     let mut wrong = Vec::new();
     let mut places: Vec<OddPlace> = Vec::new();
+    let mut known = BTreeSet::new();
     for word in said.split(',').map(str::trim).filter(|word| !word.is_empty()) {
         let Some((name, value)) = word.split_once('=').map(|(name, value)| (name.trim(), value.trim()))
         else {
@@ -628,6 +648,10 @@ fn simulated(options: &mut TargetOptions, said: &str, place: Span) -> Vec<(Strin
         if !OF_SIMULATED.contains(&name) {
             let reason = format!("{name} is nothing that is set of a simulated device");
             wrong.push((reason, format!("there are {}", OF_SIMULATED.join(", "))));
+            continue;
+        }
+        if !known.insert(name) {
+            wrong.push((format!("{name} is given twice"), "leave one of them out".to_owned()));
             continue;
         }
         let literal = value.parse().map_or_else(|_| Literal::from(value), Literal::Integer);

@@ -5,14 +5,12 @@
 use crate::links::Links;
 use crate::remarks::Remarks;
 use crate::scene::{Load, Scene};
-use fathom_model::{
-    Amount, Dialect, Job, Named, Rate, Span, StreamOptions, TargetKind, TargetOptions, WorkloadOptions,
-};
+use fathom_model::{Amount, RatePiece, Span};
 use fathom_schema::{
     Extent, IoMode, OperationKind, Pacing, Quota, Step, Stream, TargetKind as StepTarget, TimeLimit,
 };
-use fathom_units::{Bytes, Iops, Nanos, Ratio, saturating_sum};
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use fathom_units::{Bytes, Iops, Nanos, saturating_sum};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Below this a measurement is mostly its own start: caches filling, queues building up, clocks stepping up.
 const TIME_SHORT: Nanos = Nanos::secs(5);
@@ -43,6 +41,40 @@ pub(crate) fn of_step(
         let stage = links.job().stages.get(step.stage_index as usize);
         let of_stage = stage.and_then(|stage| stage.options.time.span());
         short_time(stream, load, of_stage, remarks);
+    }
+    if links.job().stages.len() <= 1 {
+        beyond_the_end(links, step, loads, remarks);
+    }
+}
+
+/// What is to happen when all is over: freezes of simulated devices, pieces of a course.
+fn beyond_the_end(links: &Links<'_>, step: &Step, loads: &[&Load<'_>], remarks: &mut Remarks) {
+    let mut tell = |span: Option<Span>, what: String, at: Nanos, end: Nanos| {
+        let message = format!("{what} begins at {}, and all has ended by {}", at.exact(), end.exact());
+        remarks.warn("plan.no-effect", span, message, "leave it out, or measure for longer");
+    };
+    for (stream, load) in step.streams.iter().zip(loads) {
+        let course = &load.section.options.rate_course;
+        let (Some(pieces), TimeLimit::Nanoseconds(time)) = (course.get(), stream.limits.time) else {
+            continue;
+        };
+        let starts = pieces.iter().scan(Nanos::ZERO, |next, piece| {
+            let (RatePiece::Hold(_, time) | RatePiece::Ramp(_, time) | RatePiece::Idle(time)) = piece;
+            Some(std::mem::replace(next, next.after(*time)))
+        });
+        if let Some((index, at)) = starts.enumerate().find(|&(_, at)| at >= Nanos(time)) {
+            let what = format!("piece {} of the rate_course of the stream \"{}\"", index + 1, stream.name);
+            tell(course.span(), what, at, Nanos(time));
+        }
+    }
+    let Some(end) = step.ends().and_then(|ends| ends.into_iter().max()) else { return };
+    for target in &step.targets {
+        let StepTarget::Sim(device) = &target.kind else { continue };
+        let late = device.stalls.iter().map(|&(at, _)| Nanos(at)).filter(|&at| at >= end).min();
+        let section = links.job().targets.iter().find(|section| section.name == target.name);
+        if let (Some(at), Some(section)) = (late, section) {
+            tell(section.options.stalls.span(), format!("a freeze of {}", target.name), at, end);
+        }
     }
 }
 
@@ -206,276 +238,6 @@ fn short_time(stream: &Stream, load: &Load<'_>, of_stage: Option<Span>, remarks:
         );
         let place = load.section.options.rate.span().or(Some(load.section.span));
         remarks.warn("plan.short-time", place, message, "measure for longer, or raise the rate");
-    }
-}
-
-/// What the job as a whole gives reason to say: sections nobody uses, options without effect. Only native jobs are told
-/// so: a peer's job sets options as its dialect does, and its front end has judged them.
-pub(crate) fn of_job(job: &Job, offers_rates: bool, remarks: &mut Remarks) {
-    if job.dialect != Dialect::Native {
-        return;
-    }
-    unused(job, remarks);
-    if job.stages.iter().any(|stage| !stage.options.sweep.get().dimensions.is_empty()) {
-        // A sweep may give the option its effect at another point.
-        return;
-    }
-    let mut idle = |span: Option<Span>, option: &str, reason: &str| {
-        if span.is_some() {
-            let message = format!("{option} has no effect: {reason}");
-            remarks.warn("plan.no-effect", span, message, "leave it out");
-        }
-    };
-    for target in &job.targets {
-        idle_target_options(target, &mut idle);
-    }
-    for workload in &job.workloads {
-        idle_workload_options(workload, &mut idle);
-    }
-    let links = Links::of(job);
-    for (index, stream) in job.streams.iter().enumerate() {
-        idle_stream_options(job, stream, offers_rates, &mut idle);
-        let is_simulated = |target: usize| *job.targets[target].options.kind.get() == TargetKind::Sim;
-        if *stream.options.flow.get() > 0 && links.targets_of(index).any(is_simulated) {
-            let reason =
-                "each worker on a simulated target lives in a time of its own, and waits for no other stream";
-            idle(stream.options.flow.span(), "flow", reason);
-        }
-    }
-}
-
-fn unused(job: &Job, remarks: &mut Remarks) {
-    let mut unused = |what: &str, name: &str, span: Span, by: &str| {
-        let message = format!("the {what} \"{name}\" is used by no {by}");
-        remarks.warn("plan.unused", Some(span), message, "use it or leave it out");
-    };
-    let links = Links::of(job);
-    let stages = || job.stages.iter().map(|stage| stage.options.streams.get());
-    if !job.stages.is_empty() && stages().all(|names| names.is_some()) {
-        let run: HashSet<&String> = stages().flatten().flatten().collect();
-        for stream in job.streams.iter().filter(|stream| !run.contains(&stream.name)) {
-            unused("stream", &stream.name, stream.span, "stage");
-        }
-    }
-    for (_, target) in job.targets.iter().enumerate().filter(|(place, _)| !links.is_used(*place)) {
-        unused("target", &target.name, target.span, "stream");
-    }
-    let run: HashSet<&str> =
-        job.streams.iter().filter_map(|stream| Some(links.workload_of(stream)?.name.as_str())).collect();
-    for workload in job.workloads.iter().filter(|workload| !run.contains(workload.name.as_str())) {
-        unused("workload", &workload.name, workload.span, "stream");
-    }
-}
-
-type Idle<'a> = dyn FnMut(Option<Span>, &str, &str) + 'a;
-
-fn idle_target_options(target: &Named<TargetOptions>, idle: &mut Idle<'_>) {
-    let options = &target.options;
-    let kind = *options.kind.get();
-    if options.directory.get().is_none() && kind != TargetKind::Tree {
-        let reason = "fathom names files only in a directory";
-        idle(options.file_names.span(), "file_names", reason);
-        idle(options.own_per_worker.span(), "own_per_worker", reason);
-    }
-    if kind == TargetKind::Tree {
-        let reason = "the files of a tree have names and places of their own";
-        idle(options.file_names.span(), "file_names", reason);
-        idle(options.own_per_worker.span(), "own_per_worker", reason);
-    } else {
-        for (span, option) in [
-            (options.tree_depth.span(), "tree_depth"),
-            (options.tree_width.span(), "tree_width"),
-            (options.tree_distribution.span(), "tree_distribution"),
-        ] {
-            idle(span, option, "the target is not of kind \"tree\"");
-        }
-    }
-    if kind != TargetKind::Sim {
-        for (span, option) in [
-            (options.service_time.span(), "service_time"),
-            (options.parallelism.span(), "parallelism"),
-            (options.error_share.span(), "error_share"),
-            (options.short_share.span(), "short_share"),
-            (options.stalls.span(), "stalls"),
-            (options.places.span(), "places"),
-        ] {
-            idle(span, option, "the target is not of kind \"sim\"");
-        }
-    }
-    if kind == TargetKind::Sim {
-        let reason = "a simulated device is no storage, and nothing of it is at a path";
-        for (span, option) in [
-            (options.path.span(), "path"),
-            (options.directory.span(), "directory"),
-            (options.files.span(), "files"),
-        ] {
-            idle(span, option, reason);
-        }
-    }
-    if kind != TargetKind::Peer {
-        for (span, option) in [
-            (options.address.span(), "address"),
-            (options.listen.span(), "listen"),
-            (options.no_delay.span(), "no_delay"),
-            (options.per_connection.span(), "per_connection"),
-        ] {
-            idle(span, option, "the target is not of kind \"peer\"");
-        }
-    }
-    if matches!(kind, TargetKind::Sim | TargetKind::Null | TargetKind::Peer | TargetKind::Block) {
-        idle(options.layout.span(), "layout", "the target is not a file");
-        idle(options.make_folder.span(), "make_folder", "the target is not a file");
-        idle(options.remove.span(), "remove", "the target is not a file");
-    }
-}
-
-fn idle_workload_options(workload: &Named<WorkloadOptions>, idle: &mut Idle<'_>) {
-    let options = &workload.options;
-    let lines = options.mix.get();
-    let any = |one: bool, of_line: &dyn Fn(&fathom_model::MixLine) -> bool| {
-        lines.map_or(one, |lines| lines.iter().any(of_line))
-    };
-    let random = any(options.access.get().random > Ratio::ZERO, &|line| line.access.random > Ratio::ZERO);
-    let sequential = any(options.access.get().random < Ratio::ONE, &|line| line.access.random < Ratio::ONE);
-    let trims = any(*options.trim.get() > Ratio::ZERO, &|line| line.trim > Ratio::ZERO);
-    let writes = (trims && *options.trim_then_write.get())
-        || any(options.read.get().value() + options.trim.get().value() < 1.0, &|line| {
-            line.read.value() + line.trim.value() < 1.0
-        });
-    if !random {
-        for (span, option) in [
-            (options.align.span(), "align"),
-            (options.distribution.span(), "distribution"),
-            (options.coverage.span(), "coverage"),
-            (options.run_length.span(), "run_length"),
-        ] {
-            idle(span, option, "no operation is random");
-        }
-    }
-    if !sequential {
-        idle(options.stride.span(), "stride", "no operation is sequential");
-    }
-    if !writes {
-        for (span, option) in [
-            (options.content.span(), "content"),
-            (options.freshness.span(), "freshness"),
-            (options.compressible.span(), "compressible"),
-            (options.dedupable.span(), "dedupable"),
-            (options.fsync_every.span(), "fsync_every"),
-            (options.fdatasync_every.span(), "fdatasync_every"),
-        ] {
-            idle(span, option, "nothing is written");
-        }
-    }
-    if *options.compressible.get() == Ratio::ZERO {
-        idle(options.compress_chunk.span(), "compress_chunk", "compressible is 0%");
-    }
-    if *options.dedupable.get() == Ratio::ZERO {
-        idle(options.repeats.span(), "repeats", "dedupable is 0%");
-        idle(options.working_set.span(), "working_set", "dedupable is 0%");
-    }
-    if options.range_sync_every.get().is_none() {
-        idle(options.range_sync.span(), "range_sync", "the workload has no range_sync_every");
-    }
-    if *options.run_length.get() == 1 {
-        idle(options.run.span(), "run", "run_length is 1");
-    }
-    if !trims {
-        idle(options.trim_then_write.span(), "trim_then_write", "nothing is trimmed");
-    }
-}
-
-fn idle_stream_options(job: &Job, stream: &Named<StreamOptions>, offers_rates: bool, idle: &mut Idle<'_>) {
-    let options = &stream.options;
-    idle_beside(options, idle);
-    let has_curve = job.stages.iter().any(|stage| !stage.options.curve.get().is_empty());
-    // A search that offers rates of its own spaces them as the stream says.
-    let has_none = *options.rate.get() == Rate::Max && !offers_rates;
-    if has_none && options.rate_course.get().is_none() && !has_curve {
-        idle(options.arrival.span(), "arrival", "the stream has no rate");
-        idle(options.backlog.span(), "backlog", "the stream has no rate");
-    }
-    if *options.priority_reads.get() == Ratio::ZERO && *options.priority_writes.get() == Ratio::ZERO {
-        let reason = "priority_reads and priority_writes are 0%, so no operation has a priority";
-        idle(options.priority_class.span(), "priority_class", reason);
-        idle(options.priority_level.span(), "priority_level", reason);
-    }
-    for (asked, span, option) in [
-        (options.batch_submit.get().copied(), options.batch_submit.span(), "batch_submit"),
-        (options.batch_complete.given().copied(), options.batch_complete.span(), "batch_complete"),
-        (options.batch_complete_max.get().copied(), options.batch_complete_max.span(), "batch_complete_max"),
-    ] {
-        if asked.is_some_and(|asked| asked > *options.queue_depth.get()) {
-            idle(span, option, "it is more than queue_depth, which is taken instead");
-        }
-    }
-    if options.refill_at.get().is_some_and(|at| at >= options.queue_depth.get()) {
-        idle(options.refill_at.span(), "refill_at", "it is not below queue_depth");
-    }
-}
-
-/// Options that only say how another one works, where that is not given.
-fn idle_beside(options: &StreamOptions, idle: &mut Idle<'_>) {
-    let beside = [
-        (
-            *options.think_time.get() == Nanos::ZERO,
-            "think_time is 0",
-            vec![
-                (options.think_every.span(), "think_every"),
-                (options.think_issued.span(), "think_issued"),
-                (options.think_after.span(), "think_after"),
-                (options.think_spin.span(), "think_spin"),
-                (options.think_puts_off.span(), "think_puts_off"),
-            ],
-        ),
-        (
-            options.latency_target.get().is_none_or(|&target| target == Nanos::ZERO),
-            "the stream has no latency_target above 0",
-            vec![
-                (options.latency_target.span(), "latency_target"),
-                (options.latency_window.span(), "latency_window"),
-                (options.latency_share.span(), "latency_share"),
-                (options.latency_adapts.span(), "latency_adapts"),
-            ],
-        ),
-        (
-            options.steady.get().is_none(),
-            "the stream has no steady",
-            vec![
-                (options.steady_window.span(), "steady_window"),
-                (options.steady_after.span(), "steady_after"),
-                (options.steady_every.span(), "steady_every"),
-                (options.steady_group.span(), "steady_group"),
-            ],
-        ),
-        (
-            options.rate_min.get().is_none(),
-            "the stream has no rate_min",
-            vec![(options.rate_min_window.span(), "rate_min_window")],
-        ),
-        (
-            *options.flow.get() == 0,
-            "flow is 0, and the stream issues in proportion to none",
-            vec![(options.flow_weight.span(), "flow_weight"), (options.flow_pause.span(), "flow_pause")],
-        ),
-        (
-            options.cpu_load.get().is_none(),
-            "the stream has no cpu_load",
-            vec![(options.cpu_chunk.span(), "cpu_chunk")],
-        ),
-        (
-            options.cpus.get().is_none_or(Vec::is_empty),
-            "no CPU is named, and its workers may run on all",
-            vec![(options.cpus.span(), "cpus"), (options.cpus_policy.span(), "cpus_policy")],
-        ),
-        (
-            options.cpu_nodes.get().is_none_or(Vec::is_empty),
-            "no node is named, and its workers may run on all",
-            vec![(options.cpu_nodes.span(), "cpu_nodes")],
-        ),
-    ];
-    for (_, reason, options) in beside.into_iter().filter(|(is_idle, ..)| *is_idle) {
-        options.into_iter().for_each(|(span, option)| idle(span, option, reason));
     }
 }
 

@@ -18,6 +18,7 @@ mod engines;
 mod experiment;
 mod files;
 mod host;
+mod idle;
 mod links;
 mod locality;
 mod native;
@@ -165,7 +166,7 @@ fn plan_points(
     let entropy = entropy >> 1;
     let stages = points::stages(&job);
     let points = points_of(&stages);
-    advice::of_job(&job, offers_rates, &mut remarks);
+    idle::of_job(&job, offers_rates, &mut remarks);
     let nothing = BTreeSet::new();
     let (thresholds, abort_when) = bounds::of(&job.run, &mut remarks);
     let changed = changed::places(&Scene::new(facts, entropy, &nothing, &[]), &job, &stages, &points);

@@ -25,6 +25,10 @@ const LEVEL_BYTES_MAX: [u64; LEVELS.len()] = [1 << 30, 256 << 20, 128 << 20, u64
 /// A sample of the host that is kept covers at least this part of the time since the run's start; those before are added
 /// to it. A run of a year then has some 18,000, and none of a quarter of an hour loses any.
 const HOST_PART: u64 = 1024;
+/// Pages of the WAL (4 MiB) after which a commit brings them into the file, as `SQLite` has it unasked.
+const CHECKPOINT_PAGES: u32 = 1000;
+/// Events whose commit does not: of ten thousand streams they have tens of MB, and the load waits for it.
+const STARTS: [&str; 2] = ["run_started", "step_started"];
 /// How long the end of a run waits for those who read its file.
 const READERS_WAIT: Duration = Duration::from_secs(5);
 
@@ -40,6 +44,7 @@ pub struct Writer {
     packer: Packer,
     next: Next,
     levels: [Level; LEVELS.len()],
+    checkpoint_pages: u32,
     /// Steps and streams that have intervals.
     series: BTreeSet<(u32, u32)>,
     run: RunRow,
@@ -130,6 +135,7 @@ impl Writer {
             packer: Packer::default(),
             next: Next::default(),
             levels: LEVEL_BYTES_MAX.map(|bytes_max| Level { rows: 0, bytes: 0, bytes_max, forgotten: -1 }),
+            checkpoint_pages: CHECKPOINT_PAGES,
             series: BTreeSet::new(),
             run,
             step_wall_ms: 0,
@@ -225,12 +231,25 @@ impl Writer {
         if self.pending.is_empty() {
             return Ok(());
         }
+        let is_start = |row: &Row| matches!(row, Row::Event { kind, .. } if STARTS.contains(kind));
+        self.set_checkpoint(if self.pending.iter().any(is_start) { 0 } else { CHECKPOINT_PAGES })?;
         let (next, levels) = self.write_pending().map_err(|error| StoreError::of(&self.path, error))?;
         (self.next, self.levels) = (next, levels);
         self.series.extend(self.pending.drain(..).filter_map(|row| match row {
             Row::Level { step, stream, .. } => Some((step, stream)),
             Row::Event { .. } => None,
         }));
+        Ok(())
+    }
+
+    /// After how many pages in the WAL the next commit brings them into the file, for which it waits for the disk; 0: it does not.
+    fn set_checkpoint(&mut self, pages: u32) -> Result<(), StoreError> {
+        if self.checkpoint_pages != pages {
+            self.db
+                .pragma_update_and_check(None, "wal_autocheckpoint", pages, |_| Ok(()))
+                .map_err(|error| StoreError::of(&self.path, error))?;
+            self.checkpoint_pages = pages;
+        }
         Ok(())
     }
 

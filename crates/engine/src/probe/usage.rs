@@ -9,12 +9,12 @@ use super::mounts::{Mount, Mounts};
 use super::roots::{Roots, names};
 use fathom_schema::{DeviceNumber, InUse, RECORD_MARK};
 use rustix::fs::OFlags;
-use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::fs::Metadata;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// All that is known of who uses what on a host.
 pub(super) struct Usage<'a> {
@@ -41,7 +41,7 @@ pub struct FileUses {
     /// fathom's store, without links where it exists.
     store: PathBuf,
     /// Filesystem and inode of all that lies in it: a hard link or another mount gives a record another path.
-    stored: OnceCell<BTreeSet<(u64, u64)>>,
+    stored: OnceLock<BTreeSet<(u64, u64)>>,
 }
 
 impl FileUses {
@@ -57,7 +57,7 @@ impl FileUses {
             loops: blocks.nodes.iter().filter_map(backed).collect(),
             swaps: mounts.swaps.clone(),
             store: store.unwrap_or_else(|_| store_folder.to_owned()),
-            stored: OnceCell::new(),
+            stored: OnceLock::new(),
         }
     }
 

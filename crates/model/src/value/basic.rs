@@ -114,6 +114,9 @@ impl OptionValue for Vec<String> {
 }
 
 /// CPU numbers.
+/// Numbers that one range such as `0-3` may stand for: more than any host has CPUs.
+const RANGE_MAX: u32 = 65_536;
+
 impl OptionValue for Vec<u32> {
     fn read(literal: &Literal, kind: Kind) -> Result<Self, String> {
         match literal {
@@ -130,7 +133,16 @@ impl OptionValue for Vec<u32> {
                 };
                 text.split(',').try_fold(Self::new(), |mut all, part| {
                     match part.split_once('-') {
-                        Some((first, last)) => all.extend(number(first)?..=number(last)?),
+                        Some((first, last)) => {
+                            let (first, last) = (number(first)?, number(last)?);
+                            if first > last {
+                                return Err(format!("{part} goes backwards: write {last}-{first}"));
+                            }
+                            if last - first >= RANGE_MAX {
+                                return Err(format!("{part} are more than {RANGE_MAX} numbers"));
+                            }
+                            all.extend(first..=last);
+                        }
                         None => all.push(number(part)?),
                     }
                     Ok(all)

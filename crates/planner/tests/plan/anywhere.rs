@@ -99,14 +99,16 @@ fn a_trace_is_judged_without_being_read() {
     check(&(job("", "", "trace_skip = \"sync\"")), &["stream.no-trace"]);
 }
 
+fn sim(target: &str, stream: &str, stage: &str) -> String {
+    format!(
+        "[target.t]\nkind = \"sim\"\nsize = \"1GiB\"\n{target}\n[workload.w]\n[stream.s]\n{stream}\n[stage.a]\n{stage}\n"
+    )
+}
+
 /// Nothing passes in a time that is made of what operations take if they take none, and one that takes ages is waited for.
 #[test]
 fn simulated_devices_that_no_run_gets_to_the_end_of() {
-    let sim = |rest: &str| {
-        format!(
-            "[target.t]\nkind = \"sim\"\nsize = \"1GiB\"\n{rest}\n[workload.w]\n[stream.s]\n[stage.a]\ntime = \"20s\"\n"
-        )
-    };
+    let sim = |rest: &str| sim(rest, "", "time = \"20s\"");
     for (rest, expect) in [
         ("service_time = \"constant 1ns\"", None),
         ("service_time = \"uniform 0s..1us\"", None),
@@ -162,6 +164,49 @@ fn what_has_no_effect_is_told() {
     warns("cpus = []\ncpus_policy = \"split\"\ncpu_nodes = []\ncpu_chunk = \"10ms\"", 4);
     warns("queue_depth = 8\nrefill_at = 8\nbatch_submit = 9\nbatch_complete = 9\nbatch_complete_max = 9", 4);
     warns("queue_depth = 8\nrefill_at = 7\nbatch_submit = 8\nbatch_complete = 8\nbatch_complete_max = 8", 0);
+}
+
+#[test]
+fn what_says_how_to_verify_replay_or_run_has_no_effect_without_that() {
+    let of_workload = |lines: &str, count: usize| check(&job("", lines, ""), &vec!["plan.no-effect"; count]);
+    let warns = |rest: &str, count: usize| check(&job("", "", rest), &vec!["plan.no-effect"; count]);
+    let verifies = "read = \"0%\"\nverify_pattern = \"0xab\"\nverify_when = \"never\"\nverify_interval = \"512B\"\n\
+        verify_backlog = 64\nverify_backlog_batch = 8\nverify_fatal = true\nverify_dump = true\nverify_seed = false";
+    of_workload(verifies, 8);
+    of_workload(&format!("{verifies}\nverify = \"crc32c\"").replace("verify_pattern = \"0xab\"\n", ""), 0);
+    of_workload("read = \"0%\"\nverify = \"crc32c\"\nverify_backlog_batch = 8", 1);
+    of_workload("read = \"0%\"\nverify = \"crc32c\"\nverify_trim_backlog = 8\nverify_trim_zero = false", 2);
+    of_workload("fsync_at_end = true\nsyncfs_at_end = true\nrange_sync_every = 8\ncursor = \"per-kind\"", 4);
+    of_workload("read = \"50%\"\nfsync_at_end = true\nsyncfs_at_end = true\ncursor = \"per-kind\"", 0);
+    of_workload("block_size = \"513B..4000B\"", 1);
+    of_workload("block_size = [\"4KiB..16KiB step 4KiB 50%\", \"8KiB 50%\"]", 0);
+    warns("arguments = \"-l\"\nprogram_grace = \"2s\"\nprogram_files = false\ncommand_output = \"x\"", 4);
+    warns("ramp_counts = true\nstart_delay_of_run = true\nhuge_page = \"1GiB\"", 3);
+    warns("ramp = \"1s\"\nramp_counts = true\nstart_delay = \"1s\"\nstart_delay_of_run = true", 0);
+    warns("priority_class = \"idle\"", 1);
+    warns("engine = \"libaio\"\npriority_split = \"read 4KiB 50%\"\npriority_class = \"idle\"", 0);
+}
+
+#[test]
+fn what_is_for_storage_has_no_effect_on_a_simulated_device() {
+    let on_sim = |rest: &str| sim("", rest, "time = \"60s\"");
+    check(&on_sim("direct = true\ndurability = \"data\"\nkeep_cache = true"), &["plan.no-effect"; 3]);
+    check(&on_sim("queue_depth = 4\nrate = \"1k/s\""), &[]);
+}
+
+#[test]
+fn what_begins_behind_the_end_is_told() {
+    let stalls = "stalls = [\"1s for 500ms\", \"40s for 1s\"]";
+    check(&sim(stalls, "", "time = \"30s\""), &["plan.no-effect"]);
+    check(&sim(stalls, "", "time = \"30s\"\nramp = \"11s\""), &[]);
+    // How long that takes, nobody knows.
+    check(&sim(stalls, "operations = 5", ""), &[]);
+    let course = |time: &str| {
+        let pieces = "rate_course = [\"1k/s for 10s\", \"to 2k/s over 10s\", \"idle for 10s\"]";
+        job("", "", &format!("{pieces}\ntime = \"{time}\""))
+    };
+    check(&course("20s"), &["plan.no-effect"]);
+    check(&course("21s"), &[]);
 }
 
 #[test]
