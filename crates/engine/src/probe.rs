@@ -359,9 +359,19 @@ impl Host<'_> {
 
     /// The device that a mount names by its number, or by its source where it has none of its own.
     fn device_under(&self, mount: &Mount) -> Option<BlockDevice> {
+        self.node_under(mount).map(|node| self.device(node))
+    }
+
+    fn node_under(&self, mount: &Mount) -> Option<&block::Node> {
         let by_source = || mount.device_paths().find_map(|path| self.blocks.at_path(Path::new(path)));
-        let node = self.blocks.numbered(mount.number).or_else(by_source)?;
-        Some(self.device(node))
+        self.blocks.numbered(mount.number).or_else(by_source)
+    }
+
+    /// The device that carries the file behind a loop device.
+    fn below(&self, node: &block::Node) -> Option<DeviceNumber> {
+        let file = node.backing.as_ref()?.canonicalize().ok()?;
+        let mount = self.mounts.carrying(&file, usage::mount_id(&file))?;
+        self.node_under(mount).map(|node| node.number)
     }
 
     fn device(&self, node: &block::Node) -> BlockDevice {
@@ -371,6 +381,7 @@ impl Host<'_> {
         }
         let mut device =
             BlockDevice { in_use: self.usage.of_device(node), ..self.blocks.describe(self.roots, node) };
+        device.below = device.below.or_else(|| self.below(node));
         let is_held = |other: &block::Node| {
             let opened = content::open_with(&Path::new("/dev").join(&other.name), OFlags::EXCL);
             opened.is_err_and(|error| Errno::from_io_error(&error) == Some(Errno::BUSY))

@@ -466,7 +466,7 @@ struct Done {
     next: Option<Step>,
 }
 
-/// Numbers of the block devices that a step's targets are or lie on.
+/// Numbers of the block devices that a step's targets are or lie on, and of those below loop devices.
 fn devices_under(step: &Step, facts: &Facts) -> Vec<DeviceNumber> {
     let facts = facts.by_path();
     let mut numbers: Vec<DeviceNumber> = step
@@ -481,7 +481,9 @@ fn devices_under(step: &Step, facts: &Facts) -> Vec<DeviceNumber> {
             }
         })
         .filter_map(|path| facts.get(path.as_path()))
-        .filter_map(|fact| fact.device.as_ref().map(|device| device.number))
+        .filter_map(|fact| fact.device.as_ref())
+        .flat_map(|device| [Some(device.number), device.below])
+        .flatten()
         .collect();
     numbers.sort_unstable();
     numbers.dedup();

@@ -40,6 +40,13 @@ impl Facts {
     pub fn by_path(&self) -> HashMap<&Path, &TargetFact> {
         self.targets.iter().map(|fact| (fact.path.as_path(), fact)).collect()
     }
+
+    /// Whether a device carries only the file that a loop device of the targets shows, and none of them itself.
+    pub fn is_only_below(&self, number: DeviceNumber) -> bool {
+        let devices = || self.targets.iter().filter_map(|fact| fact.device.as_ref());
+        devices().any(|device| device.below == Some(number))
+            && devices().all(|device| device.number != number)
+    }
 }
 
 /// How fast the generator is where nothing holds it back.
@@ -299,6 +306,10 @@ pub struct BlockDevice {
     pub in_use: Vec<InUse>,
     /// What its content looks like.
     pub content: ContentFact,
+    /// The device on which the file lies that a loop device shows, or that it shows itself; `None` of others, and where it is not
+    /// known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub below: Option<DeviceNumber>,
 }
 
 /// A way in which a device or file is in use.

@@ -6,8 +6,8 @@ use crate::queues;
 use crate::scan;
 use crate::statistics::share_interval;
 use fathom_schema::{
-    BlockDevice, DeviceNumber, Extent, IoMode, LayoutRule, OperationKind, Question, Record, Severity, Stream,
-    Target, TargetKind, ZeroBlocks,
+    BlockDevice, DeviceCounters, DeviceNumber, Extent, IoMode, LayoutRule, OperationKind, Question, Record,
+    Severity, StepFinished, StepStarted, Stream, Target, TargetKind, ZeroBlocks,
 };
 use fathom_units::Bytes;
 use std::collections::BTreeSet;
@@ -41,6 +41,9 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
     for direction in [OperationKind::Read, OperationKind::Write] {
         if let Some(compared) = compare(view, direction).filter(Compared::is_enough) {
             judge(view, &view.place(), direction, &compared, found);
+            if direction == OperationKind::Read {
+                below_loops(view, &compared, found);
+            }
         }
     }
 }
@@ -127,19 +130,7 @@ fn compare(view: &StepView<'_>, direction: OperationKind) -> Option<Compared> {
             .collect();
     let mut device = Volume::default();
     for number in numbers {
-        let before = step.devices.iter().find(|counters| counters.number == number)?;
-        let after = finished.devices.iter().find(|counters| counters.number == number)?;
-        let (operations, sectors) = match direction {
-            OperationKind::Read => {
-                (after.reads.checked_sub(before.reads)?, after.read_sectors.checked_sub(before.read_sectors)?)
-            }
-            _ => (
-                after.writes.checked_sub(before.writes)?,
-                after.write_sectors.checked_sub(before.write_sectors)?,
-            ),
-        };
-        device.operations += operations;
-        device.bytes += sectors * 512;
+        device.add(&counted(step, finished, number, direction)?);
     }
     let mut ours = Volume::default();
     // Ramp included: the device counts from the step's start.
@@ -153,6 +144,62 @@ fn compare(view: &StepView<'_>, direction: OperationKind) -> Option<Compared> {
     let cases = active.iter().flat_map(|stream| &stream.workload.cases).filter(|case| case.kind == direction);
     let largest = cases.map(|case| u64::from(case.size.largest())).max().unwrap_or(0);
     Some(Compared { ours, device, is_direct, largest })
+}
+
+/// What a device did in one direction over a step.
+fn counted(
+    step: &StepStarted,
+    finished: &StepFinished,
+    number: DeviceNumber,
+    direction: OperationKind,
+) -> Option<Volume> {
+    let before = step.devices.iter().find(|counters| counters.number == number)?;
+    let after = finished.devices.iter().find(|counters| counters.number == number)?;
+    let (operations, sectors) = match direction {
+        OperationKind::Read => {
+            (after.reads.checked_sub(before.reads)?, after.read_sectors.checked_sub(before.read_sectors)?)
+        }
+        _ => {
+            (after.writes.checked_sub(before.writes)?, after.write_sectors.checked_sub(before.write_sectors)?)
+        }
+    };
+    Some(Volume { operations, bytes: sectors * DeviceCounters::SECTOR_BYTES })
+}
+
+/// Reads of loop devices that the page cache of their files answered: what the disks below have read beside what we have. Who
+/// else reads there makes it more, never less.
+fn below_loops(view: &StepView<'_>, compared: &Compared, found: &mut Found) {
+    let facts = &view.record.started.facts;
+    let (Some(finished), Some(devices)) =
+        (&view.step.finished, queues::devices(facts, &view.step.started.step))
+    else {
+        return;
+    };
+    let below: Option<BTreeSet<DeviceNumber>> = devices.iter().map(|device| device.below).collect();
+    let read = below.and_then(|below| {
+        let read = |&number: &DeviceNumber| {
+            Some(counted(&view.step.started, finished, number, OperationKind::Read)?.bytes)
+        };
+        below.iter().map(read).sum::<Option<u64>>()
+    });
+    let Some(read) = read else { return };
+    let ratio = read as f64 / compared.ours.bytes as f64;
+    if compared.is_direct && ratio < DEVICE_READ_MIN {
+        found.weighed(
+            1.0 - ratio,
+            "cache.loop-read",
+            Severity::Invalid,
+            format!(
+                "{}the disk below the loop device has read {} where we have read {} ({:.1} %)",
+                view.place(),
+                Bytes(read).approximate(),
+                Bytes(compared.ours.bytes).approximate(),
+                ratio * 100.0
+            ),
+            "the page cache of its file, or holes in it, answered: make the device with `losetup --direct-io=on`, and its \
+             file with data in it",
+        );
+    }
 }
 
 /// What of a queue cuts larger operations.

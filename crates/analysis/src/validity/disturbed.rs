@@ -3,7 +3,7 @@
 //! Each place is looked at by itself, since a scan of hours tells nothing by its sums of the minute in which a backup ran.
 
 use super::Found;
-use fathom_schema::{DeviceCounters, IoMode, OperationKind, Question, Record, Severity, StepRecord};
+use fathom_schema::{DeviceCounters, Facts, IoMode, OperationKind, Question, Record, Severity, StepRecord};
 use fathom_units::Bytes;
 
 /// What others may read meanwhile, as a share of what the scan reads, and besides: metadata of a filesystem, a look at a
@@ -18,7 +18,8 @@ pub(super) fn run(record: &Record, found: &mut Found) {
     if !matches!(record.started.question, Some(Question::Scan(_))) {
         return;
     }
-    let places: Vec<[u64; 2]> = record.steps.iter().filter_map(of_others).collect();
+    let places: Vec<[u64; 2]> =
+        record.steps.iter().filter_map(|step| of_others(&record.started.facts, step)).collect();
     let disturbed: Vec<&[u64; 2]> =
         places.iter().filter(|bytes| bytes.iter().any(|&bytes| bytes > 0)).collect();
     if disturbed.is_empty() {
@@ -41,14 +42,15 @@ pub(super) fn run(record: &Record, found: &mut Found) {
 
 /// Bytes that others read and wrote while a step read, each 0 where it is no more than may be. `None` where the device's
 /// counters say nothing of it.
-fn of_others(step: &StepRecord) -> Option<[u64; 2]> {
+fn of_others(facts: &Facts, step: &StepRecord) -> Option<[u64; 2]> {
     let finished = step.finished.as_ref()?;
     // Through the page cache the kernel reads ahead, and less than was asked for.
     if step.started.step.streams.iter().any(|stream| stream.engine.mode != IoMode::Direct) {
         return None;
     }
     let (mut read, mut written) = (0, 0);
-    for before in &step.started.devices {
+    // The disk below a loop device counts the same bytes once more.
+    for before in step.started.devices.iter().filter(|before| !facts.is_only_below(before.number)) {
         let after = finished.devices.iter().find(|after| after.number == before.number)?;
         read += after.read_sectors.checked_sub(before.read_sectors)? * DeviceCounters::SECTOR_BYTES;
         written += after.write_sectors.checked_sub(before.write_sectors)? * DeviceCounters::SECTOR_BYTES;

@@ -432,6 +432,32 @@ fn late_intervals() {
     check(&record, &[("intervals.late", Severity::Warn)]);
 }
 
+/// What the disk below a loop device has read is what tells whether the page cache of its file answered.
+#[test]
+fn reads_of_a_loop_device_that_reach_no_disk() {
+    let below = fathom_schema::DeviceNumber { major: 8, minor: 3 };
+    let of_loop = |share: u64, mode: IoMode| {
+        let mut record = record(&[StreamShape { mode, ..base() }]);
+        let device = record.started.facts.targets[0].device.as_mut().expect("there is one");
+        device.below = Some(below);
+        let step = &mut record.steps[0];
+        let before = DeviceCounters { number: below, ..step.started.devices[0].clone() };
+        let finished = step.finished.as_mut().expect("it has ended");
+        let read = finished.devices[0].read_sectors - step.started.devices[0].read_sectors;
+        let sectors = before.read_sectors + read * share / 100;
+        finished.devices.push(DeviceCounters { read_sectors: sectors, ..before.clone() });
+        step.started.devices.push(before);
+        record
+    };
+    check(&of_loop(9, IoMode::Direct), &[("cache.loop-read", Severity::Invalid)]);
+    check(&of_loop(11, IoMode::Direct), &[]);
+    check(&of_loop(300, IoMode::Direct), &[]);
+    let facts = of_loop(9, IoMode::Direct).started.facts;
+    assert!(
+        facts.is_only_below(below) && !facts.is_only_below(facts.targets[0].device.as_ref().unwrap().number)
+    );
+}
+
 #[test]
 fn device_counters() {
     let large =

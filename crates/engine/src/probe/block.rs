@@ -204,6 +204,7 @@ impl Blocks {
             discards: queue("discard_max_bytes").is_some_and(|bytes| bytes > 0),
             in_use: Vec::new(),
             content: ContentFact::Unknown,
+            below: node.behind,
         }
     }
 }

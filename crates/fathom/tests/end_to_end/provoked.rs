@@ -148,6 +148,25 @@ fn what_the_page_cache_answers_is_no_result() {
     });
 }
 
+/// A loop device counts what it is asked for, whoever answers; the disk below counts what it is asked.
+#[test]
+fn what_the_page_cache_behind_a_loop_device_answers_is_no_result() {
+    with_root("what_the_page_cache_behind_a_loop_device_answers_is_no_result", |bench, stage| {
+        let direct = full_device(bench, stage)?;
+        let line = |device: &str| format!("run --target {device} --block-size 64KiB --time 1s --quiet");
+        bench.fathom(&line(&direct)).expect(0, &[]);
+        assert_eq!(told(bench, "cache.loop-read"), None);
+        let size = 32 << 20;
+        // In memory from here on, for as long as it was not written long ago.
+        let path = image(bench, "buffered.img", size, &[(0, &noise(size))]);
+        let buffered = stage.attach(&path)?;
+        bench.fathom(&line(&buffered)).expect(0, &[]);
+        check_told(bench, "device.loop-buffered", &["warn", "loop dio is 0"]);
+        check_told(bench, "cache.loop-read", &["invalid", "the disk below the loop device has read"]);
+        Ok(())
+    });
+}
+
 /// With its data in the journal, ext4 would take direct I/O and do it through the page cache: what is asked for is refused, and what
 /// is not is measured as what it is.
 #[test]

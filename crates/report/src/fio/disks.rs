@@ -32,6 +32,9 @@ pub(super) fn disks(record: &Record, running: &[DeviceCounters]) -> Vec<Disk> {
             else {
                 continue;
             };
+            if record.started.facts.is_only_below(after.number) {
+                continue;
+            }
             let deltas = [
                 (after.reads, before.reads),
                 (after.writes, before.writes),
