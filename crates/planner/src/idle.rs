@@ -393,7 +393,6 @@ fn beside_of_workload(options: &WorkloadOptions) -> Beside {
     ]
 }
 
-#[expect(clippy::too_many_lines, reason = "one thing: a table")]
 fn beside_of_stream(options: &StreamOptions) -> Beside {
     vec![
         (

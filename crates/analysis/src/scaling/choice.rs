@@ -190,18 +190,12 @@ pub fn answers(
     Answers {
         verdict,
         smallest,
-        // Where resamples fall beyond a peak, what throughput approaches is bounded by what it reaches at least.
-        ceiling: estimate(&|law| law.peak().is_none().then(|| law.ceiling()).flatten())
-            .map(|found| Estimate {
-                interval: found.interval.or_else(|| at_least(&resampled, &Law::most)),
-                ..found
-            })
-            // A ceiling is no lower than what was measured, whatever a law says that is off there.
-            .map(|found| Estimate {
-                interval: found.interval.map(|(low, high)| (low, high.max(if lacks_fit { most_shown } else { high }))),
-                ..found
-            })
-            .filter(|_| !falls_throughout),
+        ceiling: ceiling(
+            estimate(&|law| law.peak().is_none().then(|| law.ceiling()).flatten()),
+            &resampled,
+            if lacks_fit { most_shown } else { 0.0 },
+        )
+        .filter(|_| !falls_throughout),
         knee: within(estimate(&Law::knee)),
         n_at_95_percent: within(match law {
             Some(own) => own.most().and_then(|_| {
@@ -255,6 +249,14 @@ pub fn answers(
         fits,
         chosen,
     }
+}
+
+/// What throughput approaches. Where resamples fall beyond a peak, it is bounded by what it reaches at least; and it is no lower than
+/// what was measured (`most_shown`), whatever a law says that is off there.
+fn ceiling(found: Option<Estimate>, resampled: &[Law], most_shown: f64) -> Option<Estimate> {
+    let Estimate { value, interval } = found?;
+    let interval = interval.or_else(|| at_least(resampled, &Law::most));
+    Some(Estimate { value, interval: interval.map(|(low, high)| (low, high.max(most_shown))) })
 }
 
 /// What is to be said of a law that the means of repeated measurements are not on.
