@@ -164,9 +164,11 @@ fn shortened(text: &str) -> String {
     format!("{} … {}", printable(&text[..boundary(text, half)]), printable(&text[tail..]))
 }
 
-/// `text` with control characters replaced, so that a file cannot steer the terminal it is complained about on.
+/// `text` with control characters replaced, and those that turn the direction of what is written, so that a file cannot steer the
+/// terminal it is complained about on.
 pub(crate) fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\t' { '\u{FFFD}' } else { c }).collect()
+    let turns = |c: char| matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
+    text.chars().map(|c| if c.is_control() && c != '\t' || turns(c) { '\u{FFFD}' } else { c }).collect()
 }
 
 #[cfg(test)]

@@ -461,9 +461,15 @@ pub fn sentence(answers: &Answers) -> String {
             number(peak.n.value)
         ),
         (Verdict::NoLaw, _) => format!(
-            "No scaling law fits; the measured curve is the answer: at most {}, at load {}.",
+            "No scaling law fits; the measured curve is the answer: at most {}, at load {}{}.",
             rate(peak.x.value),
-            number(peak.n.value)
+            number(peak.n.value),
+            answers.fallen.map_or_else(String::new, |last| format!(
+                "; it falls to {}, {} % of that, at load {}",
+                rate(last.x),
+                number((last.x / peak.x.value * 100.0).round()),
+                number(last.n)
+            ))
         ),
     }
 }

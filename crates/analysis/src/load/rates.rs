@@ -92,6 +92,11 @@ struct Crossing {
     unmeasured: Option<[(f64, f64); 2]>,
 }
 
+/// The most, at the operations that were in flight there.
+const fn at_full_speed(slots: f64, x: Estimate) -> Peak {
+    Peak { n: Estimate { value: slots, interval: None }, x, is_of_law: false, is_extrapolated: false }
+}
+
 /// The curve that rates make. `full_speed` are steps without pacing, with the slots they had; `offered` those at a
 /// rate, with it; all go to so many queues. `None` below two different rates or without a step at full speed.
 pub(super) fn curve(
@@ -146,12 +151,8 @@ pub(super) fn curve(
         chosen: None,
         verdict,
         smallest: groups.first().map_or(0.0, |group| group[0].asked),
-        peak: Peak {
-            n: Estimate { value: slots, interval: None },
-            x: maximum,
-            is_of_law: false,
-            is_extrapolated: false,
-        },
+        peak: at_full_speed(slots, maximum),
+        fallen: None,
         best: Operating { n: slots, x: maximum.value },
         ceiling: Some(maximum).filter(|_| !is_held_back),
         knee: knee.filter(|_| !is_held_back),

@@ -23,6 +23,9 @@ const FIT_P_MIN: f64 = 0.01;
 const RUNS_P_MIN: f64 = 0.01;
 /// Advantage by `AICc` from which on the other law has no support (Burnham & Anderson 2004).
 const AICC_DECISIVE: f64 = 10.0;
+/// Advantage by it up to which the straight line has support as well (Burnham & Anderson 2004, table 2): nothing is said to saturate
+/// by less.
+const AICC_SUPPORTED: f64 = 4.0;
 /// Difference by which two of it are the same.
 const AICC_SAME: f64 = 1e-6;
 /// Ratio of the largest to the smallest of points that agree.
@@ -85,6 +88,8 @@ pub struct Answers {
     pub peak: Peak,
     /// The most that was measured: the smallest load of equally good ones, with the mean there.
     pub best: Operating,
+    /// The last load, where throughput has fallen from the most and no law tells of it.
+    pub fallen: Option<Operating>,
     /// What throughput approaches, when the chosen law has such a limit and no peak.
     pub ceiling: Option<Estimate>,
     /// Load from which on more load buys mostly waiting.
@@ -140,7 +145,11 @@ pub fn answers(
 ) -> Answers {
     let mut fits: Vec<Fit> =
         [Fit::usl, Fit::soft_min, Fit::linear].iter().filter_map(|fit| fit(points, weighting)).collect();
-    let loads = curve::by_load(points);
+    let mut loads = curve::by_load(points);
+    // Twice the standard deviation is half of a 95 % interval.
+    let scatter = 1.96 * curve::scatter(&fits, points);
+    loads.iter_mut().for_each(|load| load.guessed = scatter * load.x);
+    let loads = loads;
     for fit in fits.iter_mut().filter(|fit| !leaves_freedom(fit, &loads)) {
         fit.aicc = None;
     }
@@ -178,15 +187,15 @@ pub fn answers(
     // bootstrap there begin too high (Andrews 2000, Econometrica 68, 399). Unbounded fits do for what hangs on contention alone; a
     // knee they often do not have.
     let unbounded: Vec<Law> = again.iter().map(|again| again.unbounded).collect();
-    let falls_throughout = law.is_some_and(|law| falls_throughout(&law, &loads));
-    let peak = peak(law.filter(|_| !falls_throughout), &loads, n_max, &estimate);
-    let most = |law: &Law| law.most();
+    let verdict = Verdict::of(chosen.map(|at| &fits[at]), &loads, points.len());
+    // What only grew, or only fell, tells nothing of what lies beyond.
+    let bends = verdict != Verdict::Linear && !law.is_some_and(|law| falls_throughout(&law, &loads));
+    let peak = peak(law.filter(|_| bends), &loads, n_max, &estimate);
     let most_shown = best(&loads).map_or(0.0, |load| load.x + load.margin.unwrap_or(0.0));
     // Below the smallest load there is nothing to read off.
     let smallest = points.iter().map(|point| point.n).fold(f64::INFINITY, f64::min);
     let within = |figure: Option<Estimate>| figure.filter(|figure| figure.value >= smallest);
-    let units_between = law.filter(|_| !falls_throughout).and_then(|law| units_between(&law, &loads));
-    let verdict = Verdict::of(chosen.map(|at| &fits[at]), &loads, points.len());
+    let units_between = law.filter(|_| bends).and_then(|law| units_between(&law, &loads));
     Answers {
         verdict,
         smallest,
@@ -195,18 +204,11 @@ pub fn answers(
             &resampled,
             if lacks_fit { most_shown } else { 0.0 },
         )
-        .filter(|_| !falls_throughout),
-        knee: within(estimate(&Law::knee)),
+        .filter(|_| bends),
+        knee: within(estimate(&Law::knee)).filter(|_| bends),
         n_at_95_percent: within(match law {
-            Some(own) => own.most().and_then(|_| {
-                // 95 % of a peak and of a ceiling are two figures: resamples of the other kind say nothing of this one. Nor
-                // do those of a soft minimum at the bound of its sharpness, where it is contention, on this side of it.
-                let at_bound = |law: &Law| matches!(law, Law::SoftMin { sharpness, .. } if *sharpness <= SHARPNESS_LEAST);
-                estimate(&|law| {
-                    let is_same = law.peak().is_some() == own.peak().is_some() && at_bound(law) == at_bound(&own);
-                    if is_same { law.load_at(0.95 * most(law)?) } else { None }
-                })
-            }),
+            Some(_) if verdict == Verdict::Linear => None,
+            Some(law) => n_at_95_percent(&law, &resampled, &estimate),
             None => curve::share_of_best(points, 0.95),
         })
         // What is flat has it at the smallest load, whatever a law says of smaller ones.
@@ -222,7 +224,7 @@ pub fn answers(
             interval: found.interval.map(|(low, high)| (low.max(1.0), high.max(1.0))),
             ..found
         })
-        .filter(|_| !falls_throughout && units_between.is_none()),
+        .filter(|_| bends && units_between.is_none()),
         latency_limits: limits_s
             .iter()
             .map(|&seconds| match measured_latency {
@@ -239,16 +241,34 @@ pub fn answers(
             measured_latency.is_some() && !limits_s.is_empty(),
         )
         .into_iter()
+        .chain(apart(points, &loads))
         .chain(chosen.filter(|_| lacks_fit).map(|at| lack_of_fit(&fits[at])))
         .chain(units_between)
         .chain(unmeasured(law.is_none(), &loads))
         .chain(mixed(&resampled))
         .collect(),
         best: best(&loads).map_or(Operating { n: 0.0, x: 0.0 }, |load| Operating { n: load.n, x: load.x }),
+        fallen: fallen(&loads).filter(|_| chosen.is_none()),
         peak,
         fits,
         chosen,
     }
+}
+
+/// The load for 95 % of a law's most. That of a peak and that of a ceiling are two figures: resamples of the other kind say nothing of
+/// this one. Nor do those of a soft minimum at the bound of its sharpness, where it is contention, on this side of it.
+fn n_at_95_percent(
+    own: &Law,
+    resampled: &[Law],
+    estimate: &dyn Fn(Figure<'_>) -> Option<Estimate>,
+) -> Option<Estimate> {
+    own.most()?;
+    let at_bound = |law: &Law| matches!(law, Law::SoftMin { sharpness, .. } if *sharpness <= SHARPNESS_LEAST);
+    let found = estimate(&|law| {
+        let is_same = law.peak().is_some() == own.peak().is_some() && at_bound(law) == at_bound(own);
+        if is_same { law.load_at(0.95 * law.most()?) } else { None }
+    })?;
+    Some(Estimate { interval: found.interval.filter(|_| !is_mixed(resampled)), ..found })
 }
 
 /// What throughput approaches. Where resamples fall beyond a peak, it is bounded by what it reaches at least; and it is no lower than
@@ -269,13 +289,45 @@ fn lack_of_fit(fit: &Fit) -> String {
     )
 }
 
-/// What is to be said where resamples have a peak in part: their loads at 95 % of the most are of two kinds.
-fn mixed(resampled: &[Law]) -> Option<String> {
+/// One resample in so many that has a peak where the law has none, or the other way round, leaves open which it is: of as many curves
+/// without a peak as see one by chance, the 95 % interval of what lies at 95 % of that peak would be wrong each time.
+const MIXED_IN: usize = 500;
+
+fn is_mixed(resampled: &[Law]) -> bool {
     let peaked = resampled.iter().filter(|law| law.peak().is_some()).count();
-    (peaked.min(resampled.len() - peaked) * 20 > resampled.len()).then(|| {
+    peaked.min(resampled.len() - peaked) * MIXED_IN > resampled.len()
+}
+
+/// What is to be said where resamples have a peak in part.
+fn mixed(resampled: &[Law]) -> Option<String> {
+    is_mixed(resampled).then(|| {
         "whether throughput falls beyond a peak is not certain: the load at 95 % of the most has no interval, since it is another \
          one with a peak than without"
             .to_owned()
+    })
+}
+
+/// The last load where throughput has fallen from the most.
+fn fallen(loads: &[curve::Load]) -> Option<Operating> {
+    let (last, best) = (loads.last()?, best(loads)?);
+    (curve::falls(loads) && last.n > best.n).then_some(Operating { n: last.n, x: last.x })
+}
+
+/// What is to be said of loads whose measurements are far apart, where there are several of them: their mean is nothing that was.
+fn apart(points: &[Point], loads: &[curve::Load]) -> Option<String> {
+    let mut sorted = points.to_vec();
+    sorted.sort_by(|a, b| a.n.total_cmp(&b.n).then(a.x.total_cmp(&b.x)));
+    let ratios =
+        sorted.chunk_by(|a, b| a.n == b.n).map(|of_load| of_load[of_load.len() - 1].x / of_load[0].x);
+    let wide: Vec<f64> = ratios.filter(|ratio| *ratio > AGREE_MAX).collect();
+    (2 * wide.len() > loads.len()).then(|| {
+        format!(
+            "measurements of one load differ by up to {:.1} times, at {} of {} loads by more than {AGREE_MAX}: what is told is of \
+             their means, which may be nothing that ever was",
+            wide.iter().copied().fold(1.0, f64::max),
+            wide.len(),
+            loads.len()
+        )
     })
 }
 
@@ -320,23 +372,28 @@ fn units_between(law: &Law, loads: &[curve::Load]) -> Option<String> {
 
 /// The law of lowest `AICc` among those that explain the points.
 fn choose(fits: &[Fit], points: &[Point], weighting: Weighting, loads: &[curve::Load]) -> Option<usize> {
+    if loads.len() < LOADS_MIN {
+        return None;
+    }
     let falls = curve::falls(loads);
-    fits.iter()
-        .enumerate()
-        .filter(|(_, fit)| fit.aicc.is_some() && is_possible(&fit.law, loads))
-        .filter(|(_, fit)| explains(fit, points, weighting, loads))
+    let aicc = |at: usize| fits[at].aicc.unwrap_or(f64::INFINITY);
+    let fitting: Vec<usize> = (0..fits.len())
+        .filter(|&at| fits[at].aicc.is_some() && is_possible(&fits[at].law, loads))
+        .filter(|&at| explains(&fits[at], points, weighting, loads))
         // A law that cannot fall is no law of a curve that does.
-        .filter(|(_, fit)| !falls || matches!(fit.law, Law::Usl { .. }))
-        .min_by(|a, b| {
-            let aicc = |fit: &Fit| fit.aicc.unwrap_or(f64::INFINITY);
-            // The order of the list decides between laws that say the same.
-            if (aicc(a.1) - aicc(b.1)).abs() < AICC_SAME {
-                a.0.cmp(&b.0)
-            } else {
-                aicc(a.1).total_cmp(&aicc(b.1))
-            }
-        })
-        .map(|(at, _)| at)
+        .filter(|&at| !falls || matches!(fits[at].law, Law::Usl { .. }))
+        .collect();
+    let best = fitting.iter().copied().min_by(|&a, &b| {
+        // The order of the list decides between laws that say the same.
+        if (aicc(a) - aicc(b)).abs() < AICC_SAME { a.cmp(&b) } else { aicc(a).total_cmp(&aicc(b)) }
+    })?;
+    // Where a straight line does as well, or nearly, nothing tells that throughput bends; and where it passes some loads by too much
+    // to be taken for the law, nothing tells which it is.
+    let line = (0..fits.len()).find(|&at| matches!(fits[at].law, Law::Linear { .. }) && !falls);
+    match line.filter(|&line| !fits[best].is_exact() && aicc(line) < aicc(best) + AICC_SUPPORTED) {
+        Some(line) => fitting.contains(&line).then_some(line),
+        None => Some(best),
+    }
 }
 
 /// Fewest different loads that a law, or a constant, is chosen from: two are on a line, whatever lies between them.

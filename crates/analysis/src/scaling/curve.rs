@@ -1,7 +1,7 @@
 //! The measured curve itself, without a law: means per load, and reading off between them. Does not fit.
 
 use super::choice::{Estimate, LatencyLimit};
-use super::fit::Point;
+use super::fit::{Fit, Point};
 use crate::statistics::{Redraw, nearest_rank};
 
 /// All points of one load.
@@ -12,6 +12,27 @@ pub(super) struct Load {
     pub(super) x: f64,
     /// Half of the 95 % interval of the mean; `None` of a single point.
     pub(super) margin: Option<f64>,
+    /// What takes its place of a single point, where what laws leave elsewhere tells it: see [`scatter`]. 0 where nothing does.
+    pub(super) guessed: f64,
+}
+
+/// Fewest points that a law has to leave over for what it leaves to tell what single points scatter by.
+const LEFT_OVER_MIN: usize = 3;
+/// Standard deviations of a normal distribution in its median absolute deviation.
+const OF_MEDIAN: f64 = 1.4826;
+
+/// What single measurements scatter by, as a share: the least that any law leaves of most points. By the median, so that a few loads
+/// that are none of the law's decide nothing.
+pub(super) fn scatter(fits: &[Fit], points: &[Point]) -> f64 {
+    let of_fit = |fit: &Fit| {
+        let freedom =
+            points.len().checked_sub(fit.coefficients.len()).filter(|left| *left >= LEFT_OVER_MIN)?;
+        let mut left: Vec<f64> = points.iter().map(|p| (fit.law.throughput(p.n) / p.x - 1.0).abs()).collect();
+        left.sort_by(f64::total_cmp);
+        let median = crate::statistics::nearest_rank(&left, 0.5);
+        Some(OF_MEDIAN * median * (points.len() as f64 / freedom as f64).sqrt())
+    };
+    fits.iter().filter_map(of_fit).reduce(f64::min).unwrap_or(0.0)
 }
 
 /// Fall below the best that counts where a load was measured once.
@@ -26,18 +47,28 @@ pub(super) fn by_load(points: &[Point]) -> Vec<Load> {
         .map(|group| {
             let values: Vec<f64> = group.iter().map(|p| p.x).collect();
             let moments = crate::statistics::Sample::of(&values);
-            Load { n: group[0].n, x: moments.mean, margin: moments.half_width(0.95) }
+            Load { n: group[0].n, x: moments.mean, margin: moments.half_width(0.95), guessed: 0.0 }
         })
         .collect()
 }
 
+/// Loads beyond the best of which each gives less than the one before from which on that is no noise of single measurements: of as
+/// many and the best alike, one order in 24 is this.
+const FALLING_PAST_BEST: usize = 3;
+
 /// Whether throughput falls beyond its best: the two largest loads lie below it by more than their error, the last one
-/// lowest.
+/// lowest. Of loads that were measured once their error is guessed, and a row of them that falls will do as well.
 pub(super) fn falls(loads: &[Load]) -> bool {
     let Some(best) = loads.iter().max_by(|a, b| a.x.total_cmp(&b.x)) else { return false };
+    let past: Vec<f64> = loads.iter().filter(|load| load.n >= best.n).map(|load| load.x).collect();
+    let is_row = past.len() > FALLING_PAST_BEST && past.is_sorted_by(|one, next| one > next);
     let below = |load: &Load| {
-        let margins = load.margin.zip(best.margin).map(|(own, of_best)| own + of_best);
-        best.x - load.x > margins.unwrap_or(0.0).max(FALL_MIN * best.x)
+        let margins = match (load.margin, best.margin) {
+            (Some(own), Some(of_best)) => own + of_best,
+            (None, None) if !is_row => load.guessed.hypot(best.guessed),
+            _ => 0.0,
+        };
+        best.x - load.x > margins.max(FALL_MIN * best.x)
     };
     match loads {
         [.., one, last] => one.n > best.n && below(one) && below(last) && last.x < one.x,
@@ -107,7 +138,7 @@ pub(super) fn share_of_best(points: &[Point], share: f64) -> Option<Estimate> {
         .filter_map(|_| {
             let draw = |group: &&[Point]| {
                 let x = Redraw::of(group.len(), &mut random).mean(group.iter().map(|point| point.x));
-                Load { n: group[0].n, x, margin: None }
+                Load { n: group[0].n, x, margin: None, guessed: 0.0 }
             };
             of(&groups.iter().map(draw).collect::<Vec<_>>())
         })
