@@ -200,7 +200,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         // Put off before, or edges of intervals in the pause would count what comes after it.
         let (by, end) = (Nanos(pause_ns).since(lead), now.after(Nanos(pause_ns)));
         if let Some(schedule) = &mut self.schedule {
-            schedule.put_off(by);
+            schedule.put_off_past(now, by, end);
         }
         let resumed = self.pause(now, think);
         if let Some(schedule) = &mut self.schedule {

@@ -104,6 +104,16 @@ impl Schedule {
         }
     }
 
+    /// As [`Schedule::put_off`], and so far that nothing comes due before `end`, unless something had by `now`: what operations took
+    /// before pauses would add up, and be caught up.
+    pub(crate) fn put_off_past(&mut self, now: Nanos, by: Nanos, end: Nanos) {
+        let is_due = self.waiting > 0 || self.coming <= now;
+        self.put_off(by);
+        if !is_due {
+            self.put_off(end.since(self.coming));
+        }
+    }
+
     /// Goes on at `now` with what comes due, after a time in which nothing was to be issued; what waited by then has waited on.
     #[cold]
     pub(crate) fn go_on(&mut self, now: Nanos) {

@@ -28,6 +28,7 @@ pub(crate) fn document(answers: &Answers, points: &[Point]) -> Value {
         parallel_units,
         latency_limits,
         remarks,
+        fallen: _, // in the sentence
     } = answers;
     let mut limits: Vec<Value> = latency_limits.iter().map(latency_limit).collect();
     if let Some(ceiling) = ceiling {

@@ -143,7 +143,7 @@ pub(crate) struct JobArgs {
 }
 
 /// What stands here for the targets of an Iometer configuration.
-#[derive(Debug, Clone, Default, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "With an Iometer configuration")]
 pub(crate) struct IometerArgs {
     /// What stands for a target of the file, e.g. `C:=/mnt/disk/file`, `1:=/dev/sdb`; NAME `*` is all others, `sim:` and
@@ -156,6 +156,12 @@ pub(crate) struct IometerArgs {
     /// Port at which its first network worker listens; each further one has the next
     #[arg(long, value_name = "PORT", default_value_t = FIRST_PORT, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) first_port: u16,
+}
+
+impl Default for IometerArgs {
+    fn default() -> Self {
+        Self { maps: Vec::new(), sector_size: SECTOR_BYTES, first_port: FIRST_PORT }
+    }
 }
 
 impl IometerArgs {

@@ -3,7 +3,7 @@
 
 use crate::remarks::Remarks;
 use fathom_model::{RunOptions, Setting};
-use fathom_schema::{Condition, Threshold};
+use fathom_schema::{Bound, Condition, OperationKind, Threshold};
 use std::str::FromStr;
 
 /// The thresholds and the conditions; those that cannot be read are remarked upon.
@@ -12,6 +12,32 @@ pub(crate) fn of(run: &RunOptions, remarks: &mut Remarks) -> (Vec<Threshold>, Ve
     let thresholds = read(&run.thresholds, ("plan.thresholds", help), remarks);
     let help = "write for example \"read.p99 > 10ms for 5s\" or \"errors > 0\"";
     (thresholds, read(&run.abort_when, ("plan.abort-when", help), remarks))
+}
+
+/// Warns of thresholds on kinds of operations of which no step has any: they cannot be kept. Syncs come with writes, or at the end.
+pub(crate) fn judge_kinds(
+    run: &RunOptions,
+    thresholds: &[Threshold],
+    issues: [bool; OperationKind::COUNT],
+    remarks: &mut Remarks,
+) {
+    let has_any = issues.iter().any(|issues| *issues);
+    for threshold in thresholds {
+        if let Threshold::Bound(Bound { kind: Some(kind), .. }) = threshold
+            && *kind != OperationKind::Sync
+            && has_any
+            && !issues[kind.index()]
+        {
+            let message =
+                format!("the threshold {threshold} cannot be kept: no operation is a {}", kind.name());
+            remarks.warn(
+                "plan.thresholds",
+                run.thresholds.span(),
+                message,
+                "leave it out, or name another kind",
+            );
+        }
+    }
 }
 
 fn read<T: FromStr<Err = String>>(

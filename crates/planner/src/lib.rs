@@ -52,7 +52,7 @@ pub use streams::TIME_DEFAULT;
 pub use traces::{traces, with_traces};
 
 use fathom_model::{Diagnostics, Job, Named, Seed, Sources, StageOptions};
-use fathom_schema::{Facts, NoteKind, Severity, Threshold};
+use fathom_schema::{Facts, NoteKind, OperationKind, Severity, Threshold};
 use fathom_units::Nanos;
 use links::Links;
 use points::{Load, Point};
@@ -172,6 +172,7 @@ fn plan_points(
     let changed = changed::places(&Scene::new(facts, entropy, &nothing, &[]), &job, &stages, &points);
     let survey =
         survey(&Scene::new(facts, entropy, &changed, &abort_when), &job, &stages, &points, &mut remarks);
+    bounds::judge_kinds(&job.run, &thresholds, survey.issues, &mut remarks);
     if remarks.has_faults() {
         return (None, remarks.diagnostics);
     }
@@ -273,6 +274,8 @@ struct Survey {
     intents: Vec<Intent>,
     commands: Vec<Command>,
     expected: Option<Nanos>,
+    /// Which kinds of operations any step may have.
+    issues: [bool; OperationKind::COUNT],
     first: Option<First>,
 }
 
@@ -289,6 +292,7 @@ fn survey(
     let mut expected = Some(Nanos::ZERO);
     let mut commands = BTreeSet::new();
     let mut extents = 0_u64;
+    let mut issues = [false; OperationKind::COUNT];
     let mut first = None;
     for point in points {
         let Some(built) = steps::build(scene, job, stages, point, &maxima, remarks) else { continue };
@@ -302,6 +306,9 @@ fn survey(
                     intents.insert(intent.path.clone(), intent);
                 }
             }
+        }
+        for kind in OperationKind::ALL {
+            issues[kind.index()] |= built.step.streams.iter().any(|stream| stream.workload.may_issue(kind));
         }
         extents = extents.saturating_add(built.extents);
         if extents > EXTENTS_OF_PLAN_MAX {
@@ -322,6 +329,7 @@ fn survey(
         intents: intents.into_values().collect(),
         commands: commands.into_iter().collect(),
         expected,
+        issues,
         first,
     }
 }

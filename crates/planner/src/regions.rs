@@ -383,7 +383,7 @@ fn lies_behind(
 }
 
 /// Whether it comes to places behind its region by jumps.
-fn goes_on_behind(operations: &Operations) -> bool {
+pub(crate) fn goes_on_behind(operations: &Operations) -> bool {
     operations.sequential && operations.workload.stride_bytes > 0
 }
 

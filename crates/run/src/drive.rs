@@ -14,7 +14,8 @@ use fathom_metrics::{IssuedRow, OperationRow};
 use fathom_planner::Experiment;
 use fathom_schema::{
     DeviceNumber, EnvironmentFact, Event, Facts, Interval, Note, NoteKind, Outcome, Question, RunFinished,
-    RunStarted, Severity, Singles, Step, StepFinished, StepRecord, StepStarted, Stop as StepStop, TargetKind,
+    RunStarted, Severity, Singles, Step, StepFinished, StepRecord, StepStarted, Stop as StepStop, Stream,
+    StreamTotals, TargetKind,
 };
 use fathom_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
@@ -313,6 +314,22 @@ impl Runner<'_, '_> {
         !self.stop.is_raised()
     }
 
+    /// The step that takes the place of one whose load was changed, if it is still to come.
+    fn follow(
+        &mut self,
+        step: &Step,
+        accepted: &[RateChange],
+        elapsed: Nanos,
+        streams: &[StreamTotals],
+    ) -> Option<Step> {
+        let next = follow(step, accepted, elapsed, &self.changed)?;
+        self.changed.push(next.name.clone());
+        for message in given_up(step, streams) {
+            self.note(NoteKind::Job, Severity::Warn, message);
+        }
+        Some(next)
+    }
+
     fn step(
         &mut self,
         step: Step,
@@ -370,9 +387,7 @@ impl Runner<'_, '_> {
         } = executed.map_err(RunError::Execute)?;
         self.time.step_ended(fathom_engine::monotonic(), elapsed);
         let next = if stop == StepStop::Changed {
-            let next = follow(ready.step(), &accepted, elapsed, &self.changed);
-            self.changed.extend(next.iter().map(|step| step.name.clone()));
-            next
+            self.follow(ready.step(), &accepted, elapsed, &streams)
         } else {
             None
         };
@@ -488,6 +503,22 @@ fn devices_under(step: &Step, facts: &Facts) -> Vec<DeviceNumber> {
     numbers.sort_unstable();
     numbers.dedup();
     numbers
+}
+
+/// What is told of arrivals that waited where a load was changed: the next step begins without them.
+fn given_up(step: &Step, streams: &[StreamTotals]) -> Vec<String> {
+    let waiting = |totals: &StreamTotals| totals.workers.iter().map(|worker| worker.waiting).sum::<u64>();
+    let told = |(stream, totals): (&Stream, &StreamTotals)| match waiting(totals) {
+        0 => None,
+        count => Some(format!(
+            "{count} arrival{} of the stream \"{}\" still waited as the load was changed, and {} given up: the next step begins \
+             without",
+            if count == 1 { "" } else { "s" },
+            stream.name,
+            if count == 1 { "was" } else { "were" },
+        )),
+    };
+    step.streams.iter().zip(streams).filter_map(told).collect()
 }
 
 /// What is told of a load that stays.

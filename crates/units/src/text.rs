@@ -37,6 +37,9 @@ pub enum QuantityError {
 impl fmt::Display for QuantityError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::NoNumber { found } if found.trim_start().starts_with('-') => {
+                write!(f, "\"{found}\" is negative")
+            }
             Self::NoNumber { found } => write!(f, "\"{found}\" does not begin with a number"),
             Self::NoUnit { found, likely } => {
                 let likely: Vec<String> = likely.iter().map(|text| format!("\"{text}\"")).collect();

@@ -447,3 +447,21 @@ fn rates_below_one_a_second_are_told_in_plans() {
         assert!(plan.expect(0, &[]).out.contains(told), "{}", plan.out);
     }
 }
+
+/// What waited where a load is changed is gone, which is told.
+#[test]
+fn arrivals_that_wait_where_the_load_changes_are_told() {
+    let bench = Bench::new();
+    let job = "[target.t]\npath = \"data\"\nsize = \"1MiB\"\n[stream.users]\nengine = \"psync\"\nrate = \"1k/s\"\n\
+               think_time = \"10ms\"\n[stage.main]\ntime = \"3s\"\n";
+    bench.write("job.toml", job);
+    let pipe = bench.path("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("coreutils have mkfifo");
+    assert!(made.success());
+    let mut running = bench.start("run job.toml --control pipe");
+    running.wait_for("1 s  ");
+    std::fs::write(pipe, "rate users 10/s\n").expect("it is listened to");
+    running.ended();
+    let notes = bench.report()["notes"].to_string();
+    assert!(notes.contains("of the stream \\\"users\\\" still waited as the load was changed"), "{notes}");
+}

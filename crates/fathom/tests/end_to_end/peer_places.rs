@@ -256,8 +256,13 @@ fn size_stays_what_is_moved_where_nothing_ends_a_pass() {
             (&format!("--rw=read {strided}"), false),
             (&format!("--rw=randread {strided}"), false),
             (&format!("--rw=read {strided} --zonerange=2m"), false),
-            // These end with the device, or when all of it was touched.
+            // These end with the device, when all of it was touched, or where jumps leave a region within it.
             ("--rw=read --size=20m", false),
+            ("--rw=read:64k --size=1m", false),
+            ("--rw=write:64k --size=1m --offset=2m", false),
+            ("--rw=read:64k --size=1m --offset=9m", false),
+            ("--rw=read:64k --size=1m --loops=2", false),
+            ("--rw=read:64k --size=1m --io_size=2m", false),
             ("--rw=read:4 --size=4m --offset=8m", false),
             ("--rw=randread --size=20m", false),
             ("--rw=randread --size=20m --random_generator=lfsr --norandommap", false),

@@ -657,3 +657,30 @@ fn a_curve_over_a_target_that_holds_nothing_says_so() {
     let ended = bench.fathom("curve --target null: --quiet --time 50ms --at 1,2,4");
     assert!(ended.out.contains("completes operations at once, so that none is ever in flight"), "{ended:#?}");
 }
+
+/// What comes due while a device stands still is made up for at once behind it: neither when it stood still nor for how long is in
+/// the burst.
+#[test]
+fn a_freeze_under_a_rate_is_told_where_it_was_and_as_long_as_it_was() {
+    let bench = Bench::new();
+    for (service, parallelism, depth, rate, time, stalls, says) in [
+        ("constant 1ms", 64, 20_000, "100/s", 200, "100s for 100s", "once for about 1 min 40 s, at 100 s"),
+        ("constant 1ms", 8, 20_000, "100/s", 200, "50s for 100s", "once for about 1 min 40 s, at 50 s"),
+        ("constant 1ms", 8, 8, "100/s", 200, "30s for 50s", "once for about 50.0 s, at 30 s"),
+        ("constant 1ms", 8, 20_000, "100/s", 200, "30s for 20s", "once for about 20.0 s, at 30 s"),
+        ("constant 10us", 8, 64, "1000/s", 600, "40s for 25s", "once for about 25.0 s, at 40 s"),
+        ("constant 10us", 8, 64, "1000/s", 600, "40s for 60s", "once for about 60.0 s, at 40 s"),
+    ] {
+        let job = format!(
+            "[target.s]\nkind = \"sim\"\nsize = \"1GiB\"\nservice_time = \"{service}\"\nparallelism = {parallelism}\n\
+             stalls = [\"{stalls}\"]\n[workload.r]\naccess = \"random\"\n[stream.r]\nqueue_depth = {depth}\n\
+             rate = \"{rate}\"\n[stage.m]\ntime = \"{time}s\"\n"
+        );
+        bench.write("frozen.toml", job);
+        let document = bench.fathom("run frozen.toml --quiet --json -").json();
+        let findings = document["validity"].as_array().expect("a list");
+        let told = findings.iter().find(|finding| finding["id"] == "behaviour.stall").expect("it is told");
+        let evidence = told["evidence"].as_str().expect("a text");
+        assert!(evidence.contains(says), "{evidence}, not {says}");
+    }
+}

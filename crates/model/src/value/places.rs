@@ -21,7 +21,9 @@ impl OptionValue for RandomDistribution {
                 (theta, center) if theta >= 0.0 && theta != 1.0 && theta.is_finite() => {
                     Ok(Self::Zipf(theta, center))
                 }
-                (theta, _) => Err(format!("zipf needs a theta of 0 or above and not 1; {theta} is not")),
+                (theta, _) => Err(format!(
+                    "zipf needs a theta of 0 or above and not 1, where its sum has no closed form, such as 0.99; {theta} is not"
+                )),
             },
             "pareto" => match number()? {
                 (h, center) if h > 0.0 && h < 1.0 => Ok(Self::Pareto(h, center)),
@@ -52,6 +54,7 @@ impl OptionValue for RandomDistribution {
             "reuse" => reuse(value).map(Self::Reuse),
             "blocks" => listed(value),
             "reuse-walk" if value.is_empty() => Ok(Self::ReuseWalk),
+            "reuse-walk" => Err(format!("reuse-walk is set by nothing, not by \"{value}\"")),
             other => Err(format!(
                 "unknown distribution \"{other}\"; use uniform, zipf, pareto, normal, zoned, hot, reuse, reuse-walk or blocks"
             )),
@@ -234,7 +237,7 @@ impl OptionValue for FileOrder {
                 theta if theta > 0.0 && theta != 1.0 && theta.is_finite() => {
                     Ok(Self::Zipf(theta, center()?, count(parts.get(2))?))
                 }
-                theta => Err(format!("zipf needs a theta above 0 and not 1; {theta} is not")),
+                theta => Err(format!("zipf needs a theta above 0 and not 1, such as 0.99; {theta} is not")),
             },
             "pareto" => match number("h")? {
                 h if h > 0.0 && h < 1.0 => Ok(Self::Pareto(h, center()?, count(parts.get(2))?)),

@@ -5,7 +5,7 @@
 //! may each be too brief to be told alone: their spacing tells them, and what they cost together. Those that leave no interval
 //! usual are looked for last, in `frequent`.
 
-use super::usual::Usual;
+use super::usual::{Usual, highest};
 use super::{Second, StepView, frequent, median};
 use crate::statistics::{Rhythm, poisson_at_most, rhythm};
 use crate::validity::Found;
@@ -64,12 +64,12 @@ pub(super) fn check(mut seconds: Vec<Second>, view: &StepView<'_>, found: &mut F
     if seconds.len() < INTERVALS_MIN {
         return seconds;
     }
-    if let Some(from) = stalled_to_the_end(&seconds) {
+    if let Some(from) = stalled_to_the_end(&seconds, is_closed(view)) {
         tell_of_the_end(&seconds, from, view, found);
         seconds.truncate(from);
         return check(seconds, view, found);
     }
-    let of_all = Usual::of(&seconds);
+    let of_all = Usual::of(&seconds, is_closed(view));
     let Usual { iops: usual, dispersion, stops, .. } = of_all;
     // How often noise shows so few operations at these places.
     let chance_in = |places: &mut dyn Iterator<Item = usize>| {
@@ -143,12 +143,12 @@ pub(super) fn check(mut seconds: Vec<Second>, view: &StepView<'_>, found: &mut F
 
 /// From which interval on hardly anything was completed, to the end and beyond it: something that was under way then took longer
 /// than was left. It may be most of what was measured, so that what is usual is what went before.
-fn stalled_to_the_end(seconds: &[Second]) -> Option<usize> {
-    let highest = seconds.iter().map(|second| second.iops).fold(0.0, f64::max);
+fn stalled_to_the_end(seconds: &[Second], is_closed: bool) -> Option<usize> {
+    let highest = highest(seconds, is_closed);
     let from = seconds.iter().rposition(|second| second.iops >= STALL_SHARE * highest)? + 1;
     let (before, stalled) = seconds.split_at(from);
     let lasted_s: f64 = stalled.iter().map(|second| second.length).sum();
-    let Usual { iops: usual, slowest_s: usually_slowest, dispersion, .. } = Usual::of(before);
+    let Usual { iops: usual, slowest_s: usually_slowest, dispersion, .. } = Usual::of(before, is_closed);
     let slowest_s = stalled.last()?.slowest_s;
     let is_long =
         usually_slowest > 0.0 && slowest_s > lasted_s && slowest_s >= SLOWER_TIMES * usually_slowest;
@@ -164,7 +164,7 @@ fn stalled_to_the_end(seconds: &[Second]) -> Option<usize> {
 
 fn tell_of_the_end(seconds: &[Second], from: usize, view: &StepView<'_>, found: &mut Found) {
     let (before, stalled) = seconds.split_at(from);
-    let usual = Usual::of(before).iops;
+    let usual = Usual::of(before, is_closed(view)).iops;
     // It may have begun within the last interval that had something.
     let part = |second: &Second| (1.0 - second.iops / usual).max(0.0) * second.length;
     let lost_s: f64 = before.last().map_or(0.0, part) + stalled.iter().map(part).sum::<f64>();

@@ -25,13 +25,32 @@ pub(super) struct Usual {
     pub dispersion: f64,
 }
 
+/// The highest rate that says what is usual, per second. Where what a stop missed is made up for behind it (`is_closed` is false),
+/// that burst is none: there the mean since the stop began counts, as far as it is less.
+pub(super) fn highest(seconds: &[Second], is_closed: bool) -> f64 {
+    let (mut most, mut time, mut counted) = (0.0_f64, 0.0, 0.0);
+    let mut is_empty_before = true;
+    for second in seconds {
+        let is_empty = second.iops <= 0.0;
+        // A stop begins.
+        if is_closed || is_empty && !is_empty_before {
+            (time, counted) = (0.0, 0.0);
+        }
+        time += second.length;
+        counted += second.iops * second.length;
+        most = most.max(second.iops.min(counted / time));
+        is_empty_before = is_empty;
+    }
+    most
+}
+
 impl Usual {
-    pub(super) fn of(seconds: &[Second]) -> Self {
+    pub(super) fn of(seconds: &[Second], is_closed: bool) -> Self {
         let of = |part: &[&Second], figure: fn(&Second) -> f64| {
             median(&part.iter().map(|second| figure(second)).collect::<Vec<_>>())
         };
         let all: Vec<&Second> = seconds.iter().collect();
-        let highest = seconds.iter().map(|second| second.iops).fold(0.0, f64::max);
+        let highest = highest(seconds, is_closed);
         let is_working = |second: &&Second| second.iops >= STOPPED_SHARE * highest;
         let working: Vec<&Second> = seconds.iter().filter(is_working).collect();
         let rate = of(&working, |second| second.iops);

@@ -1,0 +1,124 @@
+//! Pauses in a load on the simulated device, in virtual time: what comes due in them.
+
+mod support;
+
+use fathom_schema::*;
+use fathom_units::Nanos;
+use support::{device, run, step, stream};
+
+const MS: u64 = 1_000_000;
+
+fn close(found: f64, expect: f64, relative: f64) {
+    assert!((found / expect - 1.0).abs() <= relative, "{found} is not {expect} ± {}%", relative * 100.0);
+}
+
+fn open(rate: f64, arrival: Arrival) -> Pacing {
+    Pacing::Open { rate, arrival, course: Vec::new(), backlog: Backlog::Keep }
+}
+
+fn seconds(stream: &mut Stream, seconds: u64) {
+    stream.limits.time = TimeLimit::Nanoseconds(seconds * 1_000_000_000);
+}
+
+#[test]
+fn pauses_beside_a_rate_are_caught_up_unless_they_put_it_off() {
+    // 100 come due each second; after every 50 completions the worker pauses for 200 ms.
+    let think = |by_issue| Think::Every {
+        operations: 50,
+        pause_ns: 200 * MS,
+        by_issue,
+        after_ns: u64::MAX,
+        spin_ns: 0,
+    };
+    // Put off, 50 take 49 gaps and a pause: the operation that would have come in it comes as it ends.
+    let put_off = 50.0 / (49.0 * 0.01 + 0.2);
+    for (puts_off, by_issue, rate, slowest_ms) in [
+        (false, false, 100.0, 200),
+        (false, true, 100.0, 200),
+        (true, false, put_off, 5),
+        (true, true, put_off, 5),
+    ] {
+        let mut stream = stream(EngineKind::Sim, 4);
+        stream.pacing = open(100.0, Arrival::Constant);
+        stream.pauses = Pauses { think: think(by_issue), puts_off, lead: Nanos::millis(10) };
+        seconds(&mut stream, 100);
+        let outcome = run(step(TargetKind::Sim(device(SimService::Constant { ns: MS }, 4)), stream));
+        let reads = outcome.reads();
+        close(reads.operations as f64, rate * 100.0, 0.01);
+        let response = reads.response.expect("an open loop has response times");
+        close(response.moments.max_ns as f64 / MS as f64, f64::from(slowest_ms), 0.9);
+        let tally = &outcome.executed.streams[0].workers[0].tally;
+        assert_eq!(tally.arrivals_late > 0, !puts_off, "{tally:?}");
+    }
+    // Time of load instead: 100 ms of it, then as long a pause.
+    let mut stream = stream(EngineKind::Sim, 1);
+    stream.pacing = open(100.0, Arrival::Constant);
+    let think = Think::Every {
+        operations: u64::MAX,
+        pause_ns: 100 * MS,
+        by_issue: false,
+        after_ns: 100 * MS,
+        spin_ns: 0,
+    };
+    stream.pauses = Pauses { think, puts_off: true, lead: Nanos::millis(10) };
+    seconds(&mut stream, 100);
+    let outcome = run(step(TargetKind::Sim(device(SimService::Constant { ns: MS }, 4)), stream));
+    close(outcome.reads().operations as f64, 5000.0, 0.15);
+}
+
+/// A pause after each operation, as long as two come due in: what operations take themselves is put off too.
+#[test]
+fn what_operations_take_before_pauses_adds_up_to_no_backlog() {
+    for service_ms in [1, 5, 9] {
+        let mut stream = stream(EngineKind::Sim, 1);
+        stream.pacing = open(100.0, Arrival::Constant);
+        let think = Think::Every {
+            operations: 1,
+            pause_ns: 20 * MS,
+            by_issue: false,
+            after_ns: u64::MAX,
+            spin_ns: 0,
+        };
+        stream.pauses = Pauses { think, puts_off: true, lead: Nanos::millis(10) };
+        seconds(&mut stream, 100);
+        let service = SimService::Constant { ns: service_ms * MS };
+        let outcome = run(step(TargetKind::Sim(device(service, 1)), stream));
+        let reads = outcome.reads();
+        close(reads.operations as f64, 100_000.0 / (20.0 + service_ms as f64), 0.01);
+        let response = reads.response.expect("an open loop has response times");
+        close(response.moments.max_ns as f64 / MS as f64, service_ms as f64, 0.01);
+        assert_eq!(outcome.executed.streams[0].workers[0].tally.arrivals_late, 0);
+    }
+}
+
+/// In a pause no slot is free for what comes: no more wait than may.
+#[test]
+fn a_backlog_is_bounded_in_pauses_too() {
+    for depth in [1, 64] {
+        let mut stream = stream(EngineKind::Sim, depth);
+        stream.pacing = Pacing::Open {
+            rate: 2000.0,
+            arrival: Arrival::Constant,
+            course: Vec::new(),
+            backlog: Backlog::DropBeyond(10),
+        };
+        stream.pauses.think = Think::Every {
+            operations: 1,
+            pause_ns: 200 * MS,
+            spin_ns: 0,
+            by_issue: false,
+            after_ns: u64::MAX,
+        };
+        seconds(&mut stream, 10);
+        let sim = device(SimService::Constant { ns: MS / 10 }, 1);
+        let outcome = run(step(TargetKind::Sim(sim), stream));
+        let worker = &outcome.executed.streams[0].workers[0];
+        assert!(
+            (1..=10).contains(&worker.tally.backlog_max),
+            "{} at depth {depth}",
+            worker.tally.backlog_max
+        );
+        let accounted = outcome.reads().operations + worker.tally.arrivals_dropped + worker.waiting;
+        assert_eq!((worker.tally.arrivals, accounted), (20_000, 20_000), "depth {depth}");
+    }
+}
