@@ -203,7 +203,7 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     (
         "rw=randwrite\nverify=crc32c\nbsrange=1k-16k\nbs_unaligned\nnorandommap\nsize=1m",
         &[],
-        &["fio.contradiction"],
+        &["fio.verify-limited", "fio.contradiction"],
     ),
     ("rw=randwrite\nverify=crc32c\nbs=4k\nbs_unaligned\nsize=1m", &["verify = \"crc32c\""], &[]),
     // What neither an end nor a map ends goes on to size, however small the device.
@@ -232,7 +232,7 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     // fio's shift register comes to each block once whether there is a map or not.
     ("rw=randread\nrandom_generator=lfsr\nnorandommap\nsize=1g", &["coverage = \"once-per-pass\""], &[]),
     (
-        "rw=randread\nrandom_generator=lfsr\nnorandommap\nbsrange=4k-8k\nsize=1g",
+        "rw=randread\nrandom_generator=lfsr\nbsrange=4k-8k\nsize=1g",
         &["access = \"random\""],
         &["fio.approximate"],
     ),
@@ -493,7 +493,7 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
             "verify_interval = \"1KiB\"",
             "freshness = \"every\"",
         ],
-        &[],
+        &["fio.verify-limited"],
     ),
     (
         "verify_pattern=0xab%o\"xy\"\ndo_verify=0\nverify_offset=64\nrw=write\nsize=1g",

@@ -54,7 +54,7 @@ const FAILED_MAX: u8 = 127;
 /// fio's exit code after a signal.
 const FIO_SIGNALLED: u8 = 128;
 /// Codes of faults that fio warns of too.
-const FIO_WARNS: [&str; 1] = ["fio.no-runtime"];
+const FIO_WARNS: [&str; 3] = ["fio.no-runtime", "fio.map-off", "fio.verify-limited"];
 
 /// Returns the number the shell sees: fio's, not fathom's.
 pub(crate) fn run(arguments: &[String]) -> u8 {

@@ -201,6 +201,10 @@ fn of_wrong(message: &str, protection: &str) -> String {
             let at = what.split_once("; byte ").and_then(|(_, rest)| rest.split(' ').next()).unwrap_or("0");
             return format!("{first}\nfio: bad pattern block offset {at}\npattern: verify failed {of_data}");
         }
+        what if what.starts_with("is protected by something else") => {
+            let mismatch = format!("fio: verify type mismatch ({found} media, {expected} given)");
+            return format!("{protection}: verify failed {of_data}\n{mismatch}");
+        }
         what => what.to_owned(),
     };
     format!("verify: {what} {}", place(""))
@@ -247,6 +251,11 @@ mod tests {
                 "has damaged data; digest expected 0badcafe, found 12345678",
                 "crc32c: verify failed ",
                 "\n       Expected CRC: 0badcafe\n       Received CRC: 12345678",
+            ),
+            (
+                "is protected by something else; kind expected 2, found 5",
+                "crc32c: verify failed ",
+                "\nfio: verify type mismatch (5 media, 2 given)",
             ),
             (
                 "does not hold the pattern; byte 2000 expected 0xde, found 0x58",

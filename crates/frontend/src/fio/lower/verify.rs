@@ -46,6 +46,12 @@ pub(super) fn set(
         kind
     };
     options.verify.set(kind, place);
+    if settings.operations.no_random_map && sizes.0 < sizes.1 {
+        let message = "with norandommap and several block sizes a block may be written over in part, so that only the last write of \
+                       each is checked";
+        let place = settings.span("norandommap", span);
+        faults.warn("fio.verify-limited", place, message, "leave norandommap out, or use one block size");
+    }
     if let Some(pattern) = &verify.pattern {
         let place = settings.span("verify_pattern", span);
         match VerifyPattern::parse_with(pattern, surroundings.bytes) {

@@ -499,6 +499,10 @@ fn set_places(
         }
     };
     let may_cover = is_uniform && align.is_none_or(|align| align == first);
+    if is_random && is_uniform && !may_cover && !operations.no_random_map {
+        let message = "ba turns the random map off: places come more than once, and others never";
+        faults.warn("fio.map-off", settings.span("ba", span), message, "add norandommap, or leave ba out");
+    }
     if !is_random || !may_cover || (operations.no_random_map && !operations.lfsr) {
         return;
     }
@@ -509,11 +513,12 @@ fn set_places(
         options.coverage.set(Coverage::OncePerPass, place);
         return;
     }
-    if operations.no_random_map {
-        // The shift register of fio goes on over blocks of any size, and over those that sequential operations touched.
-        let message = "random_generator=lfsr with norandommap comes to a block more than once where operations have \
-                       several sizes or do not all jump";
-        let help = "leave norandommap out, or use one block size and no sequential operations";
+    if operations.no_random_map || operations.lfsr && !is_one_size {
+        // The shift register of fio goes on over blocks of any size, and over those that sequential operations touched; what an
+        // operation of several blocks covers, it comes to again.
+        let message = "random_generator=lfsr comes to a block more than once where operations have several sizes or do not all \
+                       jump";
+        let help = "leave it out, or use one block size and no sequential operations";
         faults.warn("fio.approximate", settings.span("random_generator", span), message, help);
         return;
     }
