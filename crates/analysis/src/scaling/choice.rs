@@ -23,9 +23,9 @@ const FIT_P_MIN: f64 = 0.01;
 const RUNS_P_MIN: f64 = 0.01;
 /// Advantage by `AICc` from which on the other law has no support (Burnham & Anderson 2004).
 const AICC_DECISIVE: f64 = 10.0;
-/// Advantage by it up to which the straight line has support as well (Burnham & Anderson 2004, table 2): nothing is said to saturate
-/// by less.
-const AICC_SUPPORTED: f64 = 4.0;
+/// Advantage by it up to which the straight line has support as well, though less (Burnham & Anderson 2004): nothing is said to
+/// saturate by so little.
+const AICC_SUPPORTED: f64 = 7.0;
 /// Difference by which two of it are the same.
 const AICC_SAME: f64 = 1e-6;
 /// Ratio of the largest to the smallest of points that agree.
@@ -153,21 +153,8 @@ pub fn answers(
     for fit in fits.iter_mut().filter(|fit| !leaves_freedom(fit, &loads)) {
         fit.aicc = None;
     }
-    let mut chosen = choose(&fits, points, weighting, &loads);
-    let explained = chosen.map_or(f64::INFINITY, |at| fits[at].max_relative_error);
-    if explained > ERROR_MAX && !curve::falls(&loads) {
-        // The kink is looked for only where no smooth law will do.
-        if let Some(capped) = Fit::capped(points, weighting)
-            .filter(|fit| fit.max_relative_error <= ERROR_MAX && leaves_freedom(fit, &loads))
-        {
-            let best = chosen.and_then(|at| fits[at].aicc);
-            let is_better = capped.aicc.is_some_and(|own| best.is_none_or(|best| own + AICC_DECISIVE < best));
-            fits.push(capped);
-            if is_better {
-                chosen = Some(fits.len() - 1);
-            }
-        }
-    }
+    let chosen = choose(&fits, points, weighting, &loads);
+    let chosen = kinked(&mut fits, chosen, points, weighting, &loads);
     let lacks_fit = chosen.is_some_and(|at| {
         !fits[at].is_exact() && lack_of_fit_p(&fits[at], points, weighting).is_some_and(|p| p < FIT_P_MIN)
     });
@@ -307,10 +294,18 @@ fn mixed(resampled: &[Law]) -> Option<String> {
     })
 }
 
-/// The last load where throughput has fallen from the most.
+/// Share of the most below which the last two loads of a curve without a law are said to have fallen.
+const FALLEN_SHARE: f64 = 0.9;
+
+/// The last load where throughput has fallen from the most, and at the one before it.
 fn fallen(loads: &[curve::Load]) -> Option<Operating> {
-    let (last, best) = (loads.last()?, best(loads)?);
-    (curve::falls(loads) && last.n > best.n).then_some(Operating { n: last.n, x: last.x })
+    let best = best(loads)?;
+    match loads {
+        [.., one, last] if one.n > best.n && one.x.max(last.x) < FALLEN_SHARE * best.x => {
+            Some(Operating { n: last.n, x: last.x })
+        }
+        _ => None,
+    }
 }
 
 /// What is to be said of loads whose measurements are far apart, where there are several of them: their mean is nothing that was.
@@ -368,6 +363,32 @@ fn units_between(law: &Law, loads: &[curve::Load]) -> Option<String> {
          from load 1 on",
         rounded(first.n)
     ))
+}
+
+/// The law with a kink instead, which is looked for only where no smooth law will do, and taken where it is plainly better than
+/// that, and than the straight line, which may have been left out for what single loads are off.
+fn kinked(
+    fits: &mut Vec<Fit>,
+    chosen: Option<usize>,
+    points: &[Point],
+    weighting: Weighting,
+    loads: &[curve::Load],
+) -> Option<usize> {
+    let explained = chosen.map_or(f64::INFINITY, |at| fits[at].max_relative_error);
+    if explained <= ERROR_MAX || curve::falls(loads) || loads.len() < LOADS_MIN {
+        return chosen;
+    }
+    let Some(capped) = Fit::capped(points, weighting)
+        .filter(|fit| fit.max_relative_error <= ERROR_MAX && leaves_freedom(fit, loads))
+    else {
+        return chosen;
+    };
+    let is_rival = |at, law| Some(at) == chosen || matches!(law, Law::Linear { .. });
+    let rivals = fits.iter().enumerate().filter(|(at, fit)| is_rival(*at, fit.law));
+    let best = rivals.filter_map(|(_, fit)| fit.aicc).reduce(f64::min);
+    let is_better = capped.aicc.is_some_and(|own| best.is_none_or(|best| own + AICC_DECISIVE < best));
+    fits.push(capped);
+    if is_better { Some(fits.len() - 1) } else { chosen }
 }
 
 /// The law of lowest `AICc` among those that explain the points.

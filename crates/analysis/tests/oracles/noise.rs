@@ -56,6 +56,40 @@ fn verdicts_of_other_laws_hold_in_noise() {
     }
 }
 
+/// Each load once, or a few times, where every operation counts alike, as `fathom fit` has it unasked.
+fn told(law: Law, loads: &[f64], (times, noise): (usize, f64), seed: u64) -> Verdict {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let each = loads.iter().flat_map(|&n| std::iter::repeat_n(n, times));
+    let points: Vec<Point> =
+        each.map(|n| Point { n, x: law.throughput(n) * (1.0 + noise * normal(&mut random)) }).collect();
+    answers(&points, None, Weighting::Equal, &[], seed).verdict
+}
+
+#[test]
+fn noise_makes_no_saturation_and_no_fall() {
+    const SEEDS: u64 = 100;
+    let count = |law: Law, loads: &[f64], how: (usize, f64), is_wrong: fn(Verdict) -> bool| {
+        (0..SEEDS).filter(|&seed| is_wrong(told(law, loads, how, seed))).count()
+    };
+    let line = Law::Linear { gamma: 1000.0 };
+    let saturates = |verdict| !matches!(verdict, Verdict::Linear | Verdict::NoLaw);
+    for how in [(1, 0.05), (3, 0.05), (3, 0.08)] {
+        let wrong = count(line, &LOADS[..6], how, saturates);
+        assert!(wrong <= 3, "{wrong} of {SEEDS} at {how:?}");
+    }
+    let ceiling = Law::SoftMin { slope: 1000.0, cap: 16_000.0, sharpness: 4.0 };
+    for how in [(1, 0.05), (3, 0.05)] {
+        let wrong = count(ceiling, &LOADS, how, |verdict| verdict == Verdict::Retrograde);
+        assert!(wrong <= 3, "{wrong} of {SEEDS} at {how:?}");
+    }
+    // What does fall is told all the same.
+    let falls = Law::Usl { alpha: 0.03, beta: 3e-4, gamma: 1000.0 };
+    for how in [(1, 0.02), (1, 0.05), (3, 0.05)] {
+        let right = count(falls, &LOADS, how, |verdict| verdict == Verdict::Retrograde);
+        assert!(right >= 97, "{right} of {SEEDS} at {how:?}");
+    }
+}
+
 #[test]
 fn intervals_of_percentiles_hold() {
     for (count, q) in [(400_usize, 0.5_f64), (400, 0.9), (1000, 0.99), (10_000, 0.999)] {

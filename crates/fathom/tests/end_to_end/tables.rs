@@ -326,7 +326,7 @@ fn faults_of_tables_are_told_with_their_line() {
         ("percentiles two.csv --percentiles 100", "not between 0 and 100"),
         ("percentiles two.csv --percentiles -1", "not between 0 and 100"),
         ("percentiles two.csv --percentiles 50,x", "it is no number; write for example"),
-        ("mark last text --at -1s", "does not begin with a number"),
+        ("mark last text --at -1s", "\"-1s\" is negative"),
     ] {
         bench.check_refused(line, 2, &[says]);
     }
