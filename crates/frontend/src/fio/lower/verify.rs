@@ -11,6 +11,16 @@ use fathom_units::{Bytes, Ratio};
 /// Bytes of a pattern that fio 3.33 uses: 4 KiB written with one of 3000 bytes repeat after 512.
 const CUT_BY_3_33: usize = 512;
 
+/// What fio warns of: without a map, blocks of several sizes lie over one another.
+fn tell_of_limits(settings: &Settings, span: Span, sizes: (u64, u64), faults: &mut Faults) {
+    if settings.operations.no_random_map && sizes.0 < sizes.1 {
+        let message = "with norandommap and several block sizes a block may be written over in part, so that only the last write of \
+                       each is checked";
+        let place = settings.span("norandommap", span);
+        faults.warn("fio.verify-limited", place, message, "leave norandommap out, or use one block size");
+    }
+}
+
 /// Sets what is read back and checked. `sizes`: smallest and largest write, in bytes, or read where nothing is written.
 pub(super) fn set(
     options: &mut WorkloadOptions,
@@ -46,12 +56,7 @@ pub(super) fn set(
         kind
     };
     options.verify.set(kind, place);
-    if settings.operations.no_random_map && sizes.0 < sizes.1 {
-        let message = "with norandommap and several block sizes a block may be written over in part, so that only the last write of \
-                       each is checked";
-        let place = settings.span("norandommap", span);
-        faults.warn("fio.verify-limited", place, message, "leave norandommap out, or use one block size");
-    }
+    tell_of_limits(settings, span, sizes, faults);
     if let Some(pattern) = &verify.pattern {
         let place = settings.span("verify_pattern", span);
         match VerifyPattern::parse_with(pattern, surroundings.bytes) {
