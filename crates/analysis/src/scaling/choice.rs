@@ -28,10 +28,6 @@ const AICC_DECISIVE: f64 = 10.0;
 const AICC_SUPPORTED: f64 = 7.0;
 /// Difference by which two of it are the same.
 const AICC_SAME: f64 = 1e-6;
-/// Ratio of the largest to the smallest of points that agree.
-const AGREE_MAX: f64 = 1.5;
-/// Ratio by which a point lies apart from those of its load that agree, to be named: three times is no noise of theirs.
-const OUTLIER_MIN: f64 = 3.0;
 /// A figure with its 95 % interval; `None` where the data carries none.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
@@ -228,7 +224,7 @@ pub fn answers(
             measured_latency.is_some() && !limits_s.is_empty(),
         )
         .into_iter()
-        .chain(apart(points, &loads))
+        .chain(curve::apart(points, &loads))
         .chain(chosen.filter(|_| lacks_fit).map(|at| lack_of_fit(&fits[at])))
         .chain(units_between)
         .chain(unmeasured(law.is_none(), &loads))
@@ -306,24 +302,6 @@ fn fallen(loads: &[curve::Load]) -> Option<Operating> {
         }
         _ => None,
     }
-}
-
-/// What is to be said of loads whose measurements are far apart, where there are several of them: their mean is nothing that was.
-fn apart(points: &[Point], loads: &[curve::Load]) -> Option<String> {
-    let mut sorted = points.to_vec();
-    sorted.sort_by(|a, b| a.n.total_cmp(&b.n).then(a.x.total_cmp(&b.x)));
-    let ratios =
-        sorted.chunk_by(|a, b| a.n == b.n).map(|of_load| of_load[of_load.len() - 1].x / of_load[0].x);
-    let wide: Vec<f64> = ratios.filter(|ratio| *ratio > AGREE_MAX).collect();
-    (2 * wide.len() > loads.len()).then(|| {
-        format!(
-            "measurements of one load differ by up to {:.1} times, at {} of {} loads by more than {AGREE_MAX}: what is told is of \
-             their means, which may be nothing that ever was",
-            wide.iter().copied().fold(1.0, f64::max),
-            wide.len(),
-            loads.len()
-        )
-    })
 }
 
 /// What is to be said of a load at 95 % of the most that no law tells, and that lies between loads that are far apart.
@@ -629,33 +607,6 @@ fn law_limit(
     }
 }
 
-/// Points that lie far from the others of their load, which agree.
-fn outliers(points: &[Point]) -> Vec<String> {
-    // Ordered once: there may be as many loads as points, and looking for each load's points takes their square.
-    let mut sorted = points.to_vec();
-    sorted.sort_by(|a, b| a.n.total_cmp(&b.n).then(a.x.total_cmp(&b.x)));
-    sorted.chunk_by(|a, b| a.n == b.n).filter_map(outlier).collect()
-}
-
-/// The one among the points of a load, which ascend, that lies far from the others.
-fn outlier(of_load: &[Point]) -> Option<String> {
-    let values: Vec<f64> = of_load.iter().map(|point| point.x).collect();
-    let agree = |others: &[f64]| others.len() >= 2 && others[others.len() - 1] <= AGREE_MAX * others[0];
-    let (low, high) = (*values.first()?, *values.last()?);
-    let (above, below) = (&values[1..], &values[..values.len() - 1]);
-    let (factor, side) = if agree(above) && above[0] >= OUTLIER_MIN * low {
-        (crate::statistics::nearest_rank(above, 0.5) / low, "lower")
-    } else if agree(below) && high >= OUTLIER_MIN * below[below.len() - 1] {
-        (high / crate::statistics::nearest_rank(below, 0.5), "higher")
-    } else {
-        return None;
-    };
-    let (n, count) = (of_load[0].n, values.len());
-    Some(format!(
-        "load {n}: one of {count} measurements is {factor:.0} times {side} than the others: measure that load again"
-    ))
-}
-
 fn remarks(
     fits: &[Fit],
     chosen: Option<usize>,
@@ -678,7 +629,19 @@ fn remarks(
                 .to_owned(),
         );
     }
-    remarks.extend(outliers(points));
+    let aicc = |is_line: bool| {
+        let of_kind = fits.iter().filter(|fit| matches!(fit.law, Law::Linear { .. }) == is_line);
+        of_kind.filter_map(|fit| fit.aicc).reduce(f64::min)
+    };
+    let is_near = aicc(true).zip(aicc(false)).is_some_and(|(line, bent)| line < bent + AICC_SUPPORTED);
+    if chosen.is_none() && verdict == Verdict::NoLaw && is_near && !curve::falls(loads) {
+        remarks.push(
+            "a straight line does as well as a law that bends, or nearly, and passes some loads by too much to be taken: measure \
+             each load again"
+                .to_owned(),
+        );
+    }
+    remarks.extend(curve::outliers(points));
     remarks.extend(chosen.and_then(|at| misfit(&fits[at], loads)));
     let own = chosen.and_then(|at| fits[at].aicc);
     // Nor does it matter which law would fit the noise of what is flat.
@@ -691,6 +654,11 @@ fn remarks(
             ),
             law if curve::falls(loads) && !matches!(law, Law::Usl { .. }) => {
                 format!("{}: its AICc is lower, but throughput falls at the last loads, which this law cannot", law.name())
+            }
+            law if own.zip(fit.aicc).is_some_and(|(own, aicc)| own < aicc + AICC_SUPPORTED)
+                && chosen.is_some_and(|at| matches!(fits[at].law, Law::Linear { .. })) =>
+            {
+                format!("{}: its AICc is lower, but by too little to say that throughput bends", law.name())
             }
             law => format!(
                 "{}: its AICc is lower, but it leaves more than {:.0} % somewhere, so that it is no law of these points",
@@ -786,7 +754,7 @@ mod tests {
         let once = (1..=loads).map(|n| Point { n: f64::from(n * 7 % loads + 1), x: 1000.0 });
         let again = [(5, 1100.0), (5, 300.0), (6, 1000.0), (6, 1050.0), (7, 1050.0), (7, 9000.0)];
         let points: Vec<Point> = once.chain(again.map(|(n, x)| Point { n: f64::from(n), x })).collect();
-        let told = outliers(&points);
+        let told = curve::outliers(&points);
         let starts = [
             "load 5: one of 3 measurements is 3 times lower",
             "load 7: one of 3 measurements is 9 times higher",

@@ -52,6 +52,55 @@ pub(super) fn by_load(points: &[Point]) -> Vec<Load> {
         .collect()
 }
 
+/// Ratio of the largest to the smallest of points that agree.
+const AGREE_MAX: f64 = 1.5;
+/// Ratio by which a point lies apart from those of its load that agree, to be named: three times is no noise of theirs.
+const OUTLIER_MIN: f64 = 3.0;
+/// What is to be said of loads whose measurements are far apart, where there are several of them: their mean is nothing that was.
+pub(super) fn apart(points: &[Point], loads: &[Load]) -> Option<String> {
+    let mut sorted = points.to_vec();
+    sorted.sort_by(|a, b| a.n.total_cmp(&b.n).then(a.x.total_cmp(&b.x)));
+    let ratios =
+        sorted.chunk_by(|a, b| a.n == b.n).map(|of_load| of_load[of_load.len() - 1].x / of_load[0].x);
+    let wide: Vec<f64> = ratios.filter(|ratio| *ratio > AGREE_MAX).collect();
+    (2 * wide.len() > loads.len()).then(|| {
+        format!(
+            "measurements of one load differ by up to {:.1} times, at {} of {} loads by more than {AGREE_MAX}: what is told is of \
+             their means, which may be nothing that ever was",
+            wide.iter().copied().fold(1.0, f64::max),
+            wide.len(),
+            loads.len()
+        )
+    })
+}
+
+/// Points that lie far from the others of their load, which agree.
+pub(super) fn outliers(points: &[Point]) -> Vec<String> {
+    // Ordered once: there may be as many loads as points, and looking for each load's points takes their square.
+    let mut sorted = points.to_vec();
+    sorted.sort_by(|a, b| a.n.total_cmp(&b.n).then(a.x.total_cmp(&b.x)));
+    sorted.chunk_by(|a, b| a.n == b.n).filter_map(outlier).collect()
+}
+
+/// The one among the points of a load, which ascend, that lies far from the others.
+fn outlier(of_load: &[Point]) -> Option<String> {
+    let values: Vec<f64> = of_load.iter().map(|point| point.x).collect();
+    let agree = |others: &[f64]| others.len() >= 2 && others[others.len() - 1] <= AGREE_MAX * others[0];
+    let (low, high) = (*values.first()?, *values.last()?);
+    let (above, below) = (&values[1..], &values[..values.len() - 1]);
+    let (factor, side) = if agree(above) && above[0] >= OUTLIER_MIN * low {
+        (nearest_rank(above, 0.5) / low, "lower")
+    } else if agree(below) && high >= OUTLIER_MIN * below[below.len() - 1] {
+        (high / nearest_rank(below, 0.5), "higher")
+    } else {
+        return None;
+    };
+    let (n, count) = (of_load[0].n, values.len());
+    Some(format!(
+        "load {n}: one of {count} measurements is {factor:.0} times {side} than the others: measure that load again"
+    ))
+}
+
 /// Loads beyond the best of which each gives less than the one before from which on that is no noise of single measurements: of as
 /// many and the best alike, one order in 24 is this.
 const FALLING_PAST_BEST: usize = 3;
