@@ -172,9 +172,7 @@ fn laws(answers: &Answers) -> String {
         );
     }
     let legend = match answers.chosen {
-        Some(_) => {
-            "* the chosen law: the lowest AICc of those that explain the points, or a straight line that is nearly as low"
-        }
+        Some(_) => "* the chosen law: the lowest AICc of those that explain the points",
         None if answers.is_undetermined() => {
             "laws that pass through the points are not determined by them; answers are read off between them"
         }

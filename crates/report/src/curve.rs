@@ -225,7 +225,7 @@ fn laws(answers: &Answers) -> Table {
     };
     let remark = match answers.chosen {
         Some(_) => {
-            "chosen: the lowest AICc of those laws that explain the points, or a straight line that is nearly as low; error: the largest of a point"
+            "chosen: the lowest AICc of those laws that explain the points; error: the largest of a point"
         }
         None if answers.is_undetermined() => {
             "laws that pass through the points are not determined by them; answers are read off between them; error: the \
