@@ -9,13 +9,13 @@ mod waiting;
 pub use certainty::breaks_clearly;
 pub(crate) use certainty::exceeds_clearly;
 pub use held_back::HeldBack;
-pub(crate) use held_back::is_calm;
+pub(crate) use held_back::{CALM, is_calm};
 
 use crate::load::{LoadPoint, unsupported};
 use crate::queues;
 use crate::scaling::Estimate;
 use crate::statistics::t_quantile;
-use fathom_schema::{LatencyGoal, Record, Step, StepRecord};
+use fathom_schema::{LatencyGoal, Outcome, Record, Step, StepRecord, Stop};
 use near_full::{Figure, Shown};
 use near_idle::Share;
 
@@ -51,6 +51,8 @@ pub enum State {
     /// Of a search alone: no rate kept the limits, but the lowest ones broke none beyond chance, nor did an operation by itself,
     /// so that the trials do not tell whether any rate keeps them.
     Undecided,
+    /// Of the answer alone: the run was broken off before it came to one.
+    Unfinished,
     /// The rate was not reached or a limit was broken, and all that shows is that fathom keeps no more operations in flight.
     DepthLimited,
     /// A limit was not.
@@ -66,6 +68,7 @@ impl State {
             Self::Met => "met",
             Self::TooFew => "too_few",
             Self::Undecided => "undecided",
+            Self::Unfinished => "unfinished",
             Self::DepthLimited => "depth_limited",
             Self::NotMet => "not_met",
             Self::Overloaded => "overloaded",
@@ -292,6 +295,9 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
     };
     let state = if held_back.is_some() { State::DepthLimited } else { state };
     let missed = missed.filter(|_| held_back.is_none());
+    // One trial of the rate in question is enough to break a limit; all else takes the whole search.
+    let is_answer = wanted.is_some() && matches!(state, State::NotMet | State::Overloaded);
+    let state = if is_broken_off(record) && !is_answer { State::Unfinished } else { state };
     let margins =
         goals.iter().enumerate().filter_map(|(which, goal)| Margin::of(which, *goal, at(rate?))).collect();
     // Near an idle target latency hardly grows with the rate: the slope takes rates from farther off, and an operation alone is
@@ -642,6 +648,14 @@ fn is_broken_by_few(point: &LoadPoint, goals: &[LatencyGoal]) -> bool {
 
 /// A step at a rate; `None` of one at full speed. `alone`: what one operation at a time does. `is_wanted`: whether the rate is
 /// the one in question; a search goes down as long as a limit is broken, be it by chance. `queues`: how many the operations go to.
+/// Whether a run ended, if it did, before it had tried all that its question takes.
+fn is_broken_off(record: &Record) -> bool {
+    matches!(
+        record.outcome(),
+        None | Some(Outcome::Interrupted { .. } | Outcome::Aborted { .. } | Outcome::Failed { .. })
+    )
+}
+
 fn trial(
     step: &StepRecord,
     goals: &[LatencyGoal],
@@ -650,7 +664,8 @@ fn trial(
     is_wanted: bool,
 ) -> Option<(LoadPoint, Trial)> {
     let rate = crate::load::rate(&step.started.step)?;
-    let point = LoadPoint::of(&step.started.step, &step.finished.as_ref()?.streams)?;
+    let finished = step.finished.as_ref().filter(|finished| finished.stop != Stop::Interrupted)?;
+    let point = LoadPoint::of(&step.started.step, &finished.streams)?;
     let held_back = alone.and_then(|alone| held_back::held_back(&step.started.step, &point, rate, alone));
     let state = match state(&point, rate, goals) {
         State::NotMet if is_wanted && is_broken_by_few(&point, goals) => State::TooFew,

@@ -39,7 +39,12 @@ pub(crate) fn of_devices<'a>(
         if users.iter().any(|stream| stream.engine.open == OpenRule::FillCache) {
             fill_cache(file, path, stop)?;
         } else if users.iter().any(|stream| stream.engine.open.drops_cache()) {
-            drop_cache(file);
+            // What others have written to a device that is only read is not pushed to it, nor is its own cache emptied.
+            if users.iter().any(|stream| stream.changes()) {
+                drop_cache(file)
+            } else {
+                fathom_io::drop_clean(file)
+            }
         }
     }
     Ok(())

@@ -159,6 +159,9 @@ impl Schedule {
             let coming = self.origin.after(Nanos(self.counted.next_ns()));
             self.coming = Nanos(coming.0.saturating_add_signed(self.shift_ns));
             self.drop_beyond(if was_full { 0 } else { free }, cell);
+            if was_full {
+                cell.backlog_max = cell.backlog_max.max(self.waiting);
+            }
         }
         // A sync has taken a slot that was there for an arrival.
         self.drop_beyond(free, cell);
@@ -287,6 +290,7 @@ mod tests {
         schedule.was_full(Nanos(first + 4 * MS + 1));
         schedule.come_due(Nanos(first + 9 * MS + 1), 32, &mut cell);
         assert_eq!((cell.arrivals, cell.arrivals_late, cell.arrivals_dropped), (10, 5, 3));
+        assert_eq!(cell.backlog_max, 2, "as many as may wait did, before slots were free");
         // Slots that something else takes are not there for those that wait.
         schedule.come_due(Nanos(first + 9 * MS + 1), 1, &mut cell);
         assert_eq!((cell.arrivals, cell.arrivals_dropped, schedule.left_waiting()), (10, 7, 3));

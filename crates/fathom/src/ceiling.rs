@@ -8,7 +8,7 @@ use fathom_engine::probe::{self, EngineRefusals};
 use fathom_engine::{Crew, Observer, RealClock, Share, execute, prepare};
 use fathom_model::Span;
 use fathom_schema::{Ceiling, Facts, Interval};
-use fathom_units::{Bytes, Iops};
+use fathom_units::{Bytes, Iops, Nanos};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -139,7 +139,9 @@ fn measure_once(clock: &RealClock, loaded: &Loaded, facts: &Facts) -> Result<Iop
         .map_err(|error| error.to_string())?;
     let worker = done.streams.first().and_then(|stream| stream.workers.first()).ok_or("it ran no worker")?;
     let operations = worker.tally.kinds.iter().map(|kind| kind.operations).sum();
-    Ok(Iops::of(operations, worker.end.since(worker.start)))
+    // While others had its processor it did nothing, which is no limit of its own.
+    let had_processor = Nanos(worker.end.since(worker.start).0.saturating_sub(worker.runnable_ns));
+    Ok(Iops::of(operations, had_processor))
 }
 
 /// How much higher than what is measured a ceiling may be that was measured before, for the difference to be what else the host

@@ -27,7 +27,7 @@ is_held_back, carried, doubled, alone_s. With --threshold also thresholds[], thr
 const SLO_HELP: &str = "\
 Answer (exit code): met (0); not_met or overloaded (99); too_few operations to tell, undecided (no rate
 kept the limits, and the lowest broke none beyond chance), depth_limited (--max-depth, and not the
-targets, kept more from being done), or no answer (8).
+targets, kept more from being done), unfinished (broken off before), or no answer (8).
 With --threshold a breach is 99.
 --json: sentence, verdict, wanted, rate (in question, or found), missed, reached and
 reached_interval, alone (what one operation alone takes, where that is more than a goal: statistic,

@@ -191,15 +191,15 @@ impl Table {
             match parse(cell) {
                 Some(number) if number.abs() <= MAGNITUDE_MAX => Ok((line, number)),
                 Some(_) => fault(
-                    &format!("{} is beyond {MAGNITUDE_MAX:e}, the largest that is taken", printable(cell)),
+                    &format!("{} is beyond {MAGNITUDE_MAX:e}, the largest that is taken", shown(cell)),
                     "use a larger unit, or remove the row",
                 ),
                 None if has_decimal_comma(cell) => fault(
-                    &format!("\"{}\" has a decimal comma", printable(cell)),
+                    &format!("\"{}\" has a decimal comma", shown(cell)),
                     "write numbers with a point, such as 1234.5",
                 ),
                 None => fault(
-                    &format!("\"{}\" is no number", printable(cell)),
+                    &format!("\"{}\" is no number", shown(cell)),
                     "write it as 1234.5, or remove the row",
                 ),
             }
@@ -297,6 +297,18 @@ fn is_title(cell: &str) -> bool {
 /// A finite number.
 fn parse(cell: &str) -> Option<f64> {
     cell.parse::<f64>().ok().filter(|number| number.is_finite())
+}
+
+/// Most characters of a cell that a message repeats.
+const SHOWN_MAX: usize = 60;
+
+/// A cell as messages have it.
+fn shown(cell: &str) -> String {
+    let mut text: String = cell.chars().take(SHOWN_MAX).collect();
+    if text.len() < cell.len() {
+        text.push('…');
+    }
+    printable(&text)
 }
 
 #[cfg(test)]

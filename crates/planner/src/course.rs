@@ -32,41 +32,11 @@ pub(crate) fn pieces(legs: &[Leg], ramp: Nanos) -> Vec<RatePiece> {
     pieces
 }
 
-/// Mean rate over the first `horizon` of a course, operations per second: the area under it by the trapezium rule, which
-/// is exact for straight lines. Worked value: 10 s from 0 to 100/s and then 10 s at 100/s have a mean of 75/s.
-pub(crate) fn mean(pieces: &[RatePiece], horizon: Nanos) -> f64 {
-    let mut left = horizon.0 as f64;
-    let mut operations = 0.0;
-    for RatePiece { length_ns, from_per_s, to_per_s } in pieces {
-        let length = *length_ns as f64;
-        let used = length.min(left);
-        let end = from_per_s + (to_per_s - from_per_s) * used / length.max(1.0);
-        operations += used * (from_per_s + end) / 2.0;
-        left -= used;
-    }
-    operations += left * pieces.last().map_or(0.0, |piece| piece.to_per_s);
-    operations / (horizon.0 as f64).max(1.0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const TEN: Nanos = Nanos::secs(10);
-
-    #[test]
-    fn the_mean_is_the_area_under_the_course() {
-        for (legs, seconds, expect) in [
-            (vec![Leg::Hold(0.0, Nanos::secs(5)), Leg::Ramp(100.0, TEN)], 15, 100.0 / 3.0),
-            (vec![Leg::Hold(0.0, TEN), Leg::Hold(100.0, TEN)], 20, 50.0),
-            (vec![Leg::Hold(50.0, TEN), Leg::Ramp(150.0, TEN)], 10, 50.0),
-            (vec![Leg::Hold(50.0, TEN), Leg::Ramp(150.0, TEN)], 15, (500.0 + 5.0 * 75.0) / 15.0),
-            (vec![Leg::Hold(50.0, TEN)], 1000, 50.0),
-        ] {
-            let found = mean(&pieces(&legs, Nanos::ZERO), Nanos::secs(seconds));
-            assert!((found - expect).abs() < 1e-9, "{legs:?} over {seconds} s: {found}, not {expect}");
-        }
-    }
 
     #[test]
     fn the_first_rate_holds_while_nothing_is_measured() {

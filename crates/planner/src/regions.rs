@@ -134,7 +134,7 @@ pub(crate) fn of_worker(
     remarks: &mut Remarks,
 ) -> Option<Vec<Extent>> {
     let (mut extents, mut behind) = (Vec::new(), false);
-    let tail = if has_tails(stream, operations, number, sections, dialect) { operations.smallest } else { 0 };
+    let may_have_tails = may_have_tails(stream, operations, number, sections, dialect);
     for section in sections {
         let own = || section.iter().filter(|item| item.owner.is_none_or(|owner| owner == number));
         let count = own().count() as u64;
@@ -157,6 +157,9 @@ pub(crate) fn of_worker(
             } else {
                 (start, length)
             };
+            let has_tail =
+                may_have_tails && has_tail(stream, operations.smallest, number, item, place, dialect);
+            let tail = if has_tail { operations.smallest } else { 0 };
             let mut room = item.end.saturating_sub(start.saturating_add(length));
             // Zones and last operations of fio's jobs go on behind the region; all others stay in it. A tail without room for an
             // operation is part of it.
@@ -235,9 +238,28 @@ pub(crate) fn of_worker(
     Some(extents)
 }
 
-/// Whether worker `number` goes on behind its parts of several files, which are none of whole blocks: fio's sequential jobs end in
-/// each with an operation that begins in its part and reaches into what is there behind it, until all have moved what was asked for.
+/// Whether worker `number` goes on behind its part of any of its files.
 pub(crate) fn has_tails(
+    stream: &Named<StreamOptions>,
+    operations: &Operations,
+    number: u32,
+    sections: &[&[Addressed]],
+    dialect: Dialect,
+) -> bool {
+    let own = || {
+        let all = sections.iter().flat_map(|section| section.iter());
+        all.filter(|item| item.owner.is_none_or(|owner| owner == number))
+    };
+    let count = own().count() as u64;
+    let of = |(position, item): (u64, &Addressed)| {
+        has_tail(stream, operations.smallest, number, item, (position, count), dialect)
+    };
+    may_have_tails(stream, operations, number, sections, dialect) && (0..).zip(own()).any(of)
+}
+
+/// Whether worker `number` may go on behind its parts of several files, which are none of whole blocks: fio's sequential jobs end
+/// in those that are longer with an operation that begins in the part, until all have moved what was asked for.
+fn may_have_tails(
     stream: &Named<StreamOptions>,
     operations: &Operations,
     number: u32,
@@ -257,18 +279,21 @@ pub(crate) fn has_tails(
     let own = || section.iter().filter(|item| item.owner.is_none_or(|owner| owner == number));
     let count = own().count() as u64;
     let left = pass.0.saturating_sub(size.0);
-    let block = operations.smallest;
-    let is_there = |(position, item): (u64, &Addressed)| {
-        let (start, length) = span_in(stream, block, number, item, (position, count), dialect);
-        let there = if item.class == Class::Block { item.end } else { item.there };
-        there >= start.saturating_add(length).saturating_add(block)
-    };
-    dialect == Dialect::Fio
-        && is_plain
-        && count > 1
-        && left > 0
-        && left < count * block
-        && (0..).zip(own()).all(is_there)
+    dialect == Dialect::Fio && is_plain && count > 1 && left > 0 && left < count * operations.smallest
+}
+
+/// Whether a file goes on behind the part of it that the worker has by a block or more.
+fn has_tail(
+    stream: &Named<StreamOptions>,
+    block: u64,
+    number: u32,
+    item: &Addressed,
+    place: (u64, u64),
+    dialect: Dialect,
+) -> bool {
+    let (start, length) = span_in(stream, block, number, item, place, dialect);
+    let there = if item.class == Class::Block { item.end } else { item.there };
+    there >= start.saturating_add(length).saturating_add(block)
 }
 
 /// Start and length of the region in one target; not yet checked against its size.

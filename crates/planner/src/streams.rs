@@ -486,7 +486,7 @@ impl Setting<'_> {
         }
         let highest = legs.iter().map(|&(Leg::Hold(rate, _) | Leg::Ramp(rate, _))| rate).fold(0.0, f64::max);
         let time = options.time.get().or(self.stage.time.get()).copied().unwrap_or_else(|| length_of(given));
-        let mean = course::mean(&course::pieces(&legs, Nanos::ZERO), time);
+        let mean = fathom_schema::RatePiece::mean(&course::pieces(&legs, Nanos::ZERO), Nanos::ZERO, time);
         if mean < *RATES.start() || highest > *RATES.end() {
             let message = if mean < *RATES.start() {
                 format!(

@@ -436,7 +436,9 @@ impl Resolver<'_> {
         let one = || Bytes(self.users.iter().map(|load| load.operations.largest).max().unwrap_or(1));
         match (options.size.get(), existing) {
             (None | Some(Amount::Share(_)), None) if self.is_passed_over(fact) => {
-                let message = format!("{} is empty, and is passed over", item.name);
+                let is_absent = fact.is_some_and(|fact| fact.kind == FileKind::Absent);
+                let why = if is_absent { "does not exist" } else { "is empty" };
+                let message = format!("{} {why}, and is passed over", item.name);
                 let help = "give it a size, or leave it out";
                 remarks.warn(
                     "plan.empty-file",
@@ -525,7 +527,12 @@ impl Resolver<'_> {
             load.trace.is_some()
                 || regions::reach(&load.section.options, self.set_size, load.operations.smallest).is_some()
         };
-        let is_there = fact.is_some_and(|fact| fact.kind == FileKind::File);
+        // Nor is one that is not there yet, which reads would ask for.
+        let is_there = fact.is_some_and(|fact| match fact.kind {
+            FileKind::File => true,
+            FileKind::Absent => self.usage.writes,
+            _ => false,
+        });
         is_there
             && self.job.dialect == Dialect::Fio
             && self.usage.used_inside

@@ -313,8 +313,11 @@ impl Crew<'_> {
         };
         let first = *options.first_worker.get();
         let has_tails = regions::has_tails(self.stream, self.operations, first, self.sections, self.dialect);
+        // Those of its files that do not go on behind its part end with the last whole block.
+        let all_parts = |plan: &WorkerPlan| saturating_sum(plan.extents.iter().map(|extent| extent.length.0));
+        let in_parts = manned.plans.iter().map(all_parts).min().unwrap_or(u64::MAX);
         let bytes = match options.pass_bytes.get() {
-            Some(bytes) if has_tails => bytes.0.next_multiple_of(self.operations.smallest),
+            Some(bytes) if has_tails => bytes.0.next_multiple_of(self.operations.smallest).min(in_parts),
             Some(bytes) => bytes.0,
             None => manned.region_bytes,
         };

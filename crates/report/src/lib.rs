@@ -60,6 +60,7 @@ pub use scan::{places_csv as scan_places, sentence as scan_sentence};
 pub use section::{Answered, Map, Part, Rows, answered};
 pub use steady::sentence as steady_sentence;
 pub use summary::{summary, summary_of};
+pub use table::visible;
 pub use text::{text, text_of_answer};
 pub use view::{
     Asked, DeviceSummary, EnvironmentSummary, ErrorCount, FindingSummary, HostSummary, KindSummary,

@@ -11,10 +11,11 @@ use fathom_analysis::objective::{HeldBack, Margin, Objective, State, Trial, Unde
 use fathom_schema::LatencyGoal;
 use fathom_units::Iops;
 
-const STATES: [(State, &str); 6] = [
+const STATES: [(State, &str); 7] = [
     (State::Met, "kept"),
     (State::TooFew, "too few operations"),
     (State::Undecided, "undecided"),
+    (State::Unfinished, "broken off"),
     (State::DepthLimited, "queue too small"),
     (State::NotMet, "limit not kept"),
     (State::Overloaded, "overloaded"),
@@ -175,10 +176,31 @@ fn tried(found: &Objective, goals: &[LatencyGoal]) -> Table {
     }
 }
 
+/// What became of the rates that had been tried when a search was broken off.
+fn so_far(found: &Objective, wanted: Option<f64>) -> String {
+    let lowest = found.trials.iter().map(|trial| trial.rate).fold(f64::INFINITY, f64::min);
+    match (wanted, found.rate, found.missed) {
+        (Some(rate), ..) => match found.trials.len() {
+            1 => format!("one trial at {}/s said nothing against it", in_full(rate)),
+            count => format!("{count} trials at {}/s said nothing against it", in_full(rate)),
+        },
+        (None, Some(rate), Some(missed)) => {
+            format!("{}/s kept the limits so far, and {}/s did not", Iops(rate), Iops(missed))
+        }
+        (None, Some(rate), None) => format!("{}/s kept the limits so far", Iops(rate)),
+        (None, None, _) => {
+            format!("no rate kept the limits so far, of which the lowest was {}/s", Iops(lowest))
+        }
+    }
+}
+
 /// Whether the load is carried, or which is, in one sentence.
 pub fn sentence(found: &Objective, wanted: Option<f64>) -> String {
     let margin = found.margins.iter().map(|margin| margin.left).fold(f64::INFINITY, f64::min);
     let percent = |share: f64| format!("{} %", number((share.abs() * 1000.0).round() / 10.0));
+    if found.state == State::Unfinished {
+        return format!("There is no answer yet: {}.", so_far(found, wanted));
+    }
     if let Some(held_back) = &found.held_back {
         return too_small(held_back, wanted, found.rate);
     }
@@ -196,7 +218,7 @@ pub fn sentence(found: &Objective, wanted: Option<f64>) -> String {
             format!("Cannot tell: {}/s are carried, but {}.", Iops(rate), too_few(found))
         }
         // A rate in question is never undecided: it is tried itself.
-        (Some(rate), _, State::NotMet | State::Undecided | State::DepthLimited) => {
+        (Some(rate), _, State::NotMet | State::Undecided | State::Unfinished | State::DepthLimited) => {
             let above = percent(margin);
             format!(
                 "Not met: {}/s are carried, but {above} above {}{}.",
@@ -472,6 +494,22 @@ mod tests {
         assert_eq!(
             sentence(&found, Some(10_050.0)),
             "Overloaded: of the 10161/s that came due when 10050/s were asked for only 10043/s are done, the others wait ever longer."
+        );
+        let so_far = |rate, missed, wanted| {
+            let state = State::Unfinished;
+            sentence(&Objective { rate, missed, state, ..found.clone() }, wanted)
+        };
+        assert_eq!(
+            so_far(Some(10_050.0), None, Some(10_050.0)),
+            "There is no answer yet: 2 trials at 10050/s said nothing against it."
+        );
+        assert_eq!(
+            so_far(Some(5000.0), Some(7000.0), None),
+            "There is no answer yet: 5000/s kept the limits so far, and 7000/s did not."
+        );
+        assert_eq!(
+            so_far(None, None, None),
+            "There is no answer yet: no rate kept the limits so far, of which the lowest was 10.0k/s."
         );
         let rows = tried(&found, &["p99<1s".parse().expect("a goal")]).rows;
         assert_eq!(rows[0][..3], ["10050", "9972", "9969"].map(str::to_owned));

@@ -279,7 +279,9 @@ fn worst(scan: &Scan) -> Plot {
     };
     let failed = scan.zones.iter().filter(|zone| zone.errors > 0);
     let slow = ns(scan.question.slow.as_secs_f64());
-    let failed: Vec<(f64, f64)> = failed.map(|zone| (middle(zone), ns(zone.max_s).max(slow))).collect();
+    // A place where nothing could be read stands where slow reads do.
+    let longest = |zone: &Zone| if zone.max_s > 0.0 { ns(zone.max_s) } else { slow };
+    let failed: Vec<(f64, f64)> = failed.map(|zone| (middle(zone), longest(zone))).collect();
     let classes = (0..=scan.question.classes_ns.len())
         .map(|class| PlotLine::new(class_name(scan, class), Shape::Points, &of(class)));
     let mut lines: Vec<PlotLine> = classes.collect();

@@ -18,8 +18,9 @@ use fathom_analysis::{
 use fathom_metrics::{Latency, merge_kind};
 use fathom_schema::{
     DeviceCounters, EngineKind, EnvironmentFact, Facts, FileKind, Finding, Interval, IoMode, KindTally,
-    LatencyTally, MismatchKind, Note, NoteKind, OperationKind, Outcome, Pacing, Phase, Question, Record,
-    RunStarted, Severity, Step, StepRecord, Stop, Stream, StreamTally, TargetFact, VerifyTotals,
+    LatencyTally, MismatchKind, Note, NoteKind, OperationKind, Outcome, Pacing, Phase, Question, RatePiece,
+    Record, RunStarted, Severity, Step, StepRecord, Stop, Stream, StreamTally, TargetFact, TimeLimit,
+    VerifyTotals,
 };
 use fathom_units::{Bytes, BytesPerSec, Iops, Nanos};
 use std::collections::{BTreeMap, BTreeSet};
@@ -362,6 +363,23 @@ fn groups(streams: &[Stream], measured: &[Measured]) -> Vec<GroupSummary> {
     numbers.into_iter().map(group).collect()
 }
 
+/// The rate that a stream was asked for in the mean of what was measured, which may have ended before its time.
+fn rate_asked(stream: &Stream, measured: &Measured) -> Option<f64> {
+    match &stream.pacing {
+        Pacing::Closed { .. } => None,
+        Pacing::Open { course, .. } if !course.is_empty() && measured.end > measured.start => {
+            let until = stream.ramp.after(measured.end.since(measured.start));
+            // What is waited for at the end is no time of the load.
+            let until = match stream.limits.time {
+                TimeLimit::Nanoseconds(time) => until.min(stream.ramp.after(Nanos(time))),
+                TimeLimit::Unbounded => until,
+            };
+            Some(RatePiece::mean(course, stream.ramp, until))
+        }
+        Pacing::Open { rate, .. } => Some(*rate),
+    }
+}
+
 fn stream_summary(step: &Step, stream: &Stream, measured: &Measured, series: Vec<Point>) -> StreamSummary {
     let seconds = |ns: fn(&fathom_schema::WorkerTotals) -> u64| {
         (!measured.partial).then(|| measured.workers.iter().map(|worker| ns(worker) as f64 / 1e9).sum())
@@ -382,10 +400,7 @@ fn stream_summary(step: &Step, stream: &Stream, measured: &Measured, series: Vec
         worker_cpu_share: measured.cpu_share_max(stream.workers.len()),
         user_s: seconds(|worker| worker.user_ns),
         system_s: seconds(|worker| worker.system_ns),
-        rate_per_s: match stream.pacing {
-            Pacing::Closed { .. } => None,
-            Pacing::Open { rate, .. } => Some(rate),
-        },
+        rate_per_s: rate_asked(stream, measured),
         arrivals: tally.arrivals,
         arrivals_late: tally.arrivals_late,
         arrivals_dropped: tally.arrivals_dropped,

@@ -130,14 +130,17 @@ fn line<'a>(
     line
 }
 
-/// `text` with control characters written as escapes, so that a name from a job file cannot steer a terminal.
-pub(crate) fn visible(text: &str) -> String {
+/// `text` with control characters and those that nobody sees written as escapes, so that a name from a job file cannot steer a
+/// terminal, nor pass for another.
+pub fn visible(text: &str) -> String {
     text.chars()
         .map(|c| {
             // Bidirectional overrides (U+202A–E, U+2066–9) reorder a line just as a control character would.
             let steers = c.is_control()
                 || ('\u{202A}'..='\u{202E}').contains(&c)
-                || ('\u{2066}'..='\u{2069}').contains(&c);
+                || ('\u{2066}'..='\u{2069}').contains(&c)
+                // Of no width: spaces, joiners and marks of direction.
+                || matches!(c, '\u{AD}' | '\u{61C}' | '\u{200B}'..='\u{200F}' | '\u{2060}'..='\u{2064}' | '\u{FEFF}');
             if steers { c.escape_unicode().to_string() } else { c.to_string() }
         })
         .collect()

@@ -8,6 +8,7 @@
 mod buckets;
 mod changes;
 mod control;
+mod course;
 mod demands;
 pub mod drive;
 mod engine;

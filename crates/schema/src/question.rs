@@ -401,7 +401,7 @@ impl LatencyGoal {
 
 impl fmt::Display for LatencyGoal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} < {}", self.statistic(), self.limit.approximate())
+        write!(f, "{} < {}", self.statistic(), self.limit.in_full())
     }
 }
 
@@ -464,6 +464,7 @@ mod tests {
         check("p99.9 <= 500us", "p99.9 < 500 µs");
         check("mean<2ms", "mean < 2.00 ms");
         check("1ms", "mean < 1.00 ms");
+        check("mean<1005us", "mean < 1.005 ms");
         check("max<1ms", "max is neither mean nor a percentile such as p99");
         check("p100<1ms", "p100 is neither mean nor a percentile such as p99");
         check("p99>5ms", "p99>5ms: a latency is kept by staying below it; write p99<5ms");

@@ -52,19 +52,18 @@ impl Bound {
             BoundFigure::Iops => Iops(found).to_string(),
             BoundFigure::Bandwidth => BytesPerSec(found).to_string(),
             BoundFigure::Errors => format!("{found:.0}"),
-            BoundFigure::Mean | BoundFigure::Quantile(_) | BoundFigure::Max => seconds(found),
+            BoundFigure::Mean | BoundFigure::Quantile(_) | BoundFigure::Max => latency(found).approximate(),
         }
     }
 }
 
-fn seconds(found: f64) -> String {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a latency: positive, below 2^63 ns"
-    )]
-    let ns = (found * 1e9).round() as u64;
-    Nanos(ns).approximate()
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a latency: positive, below 2^63 ns"
+)]
+fn latency(seconds: f64) -> Nanos {
+    Nanos((seconds * 1e9).round() as u64)
 }
 
 impl fmt::Display for Bound {
@@ -81,7 +80,11 @@ impl fmt::Display for Bound {
             BoundFigure::Max => f.write_str("max")?,
             BoundFigure::Errors => f.write_str("errors")?,
         }
-        write!(f, " {} {}", if *is_above { '>' } else { '<' }, self.print(*limit))
+        let limit = match figure {
+            BoundFigure::Mean | BoundFigure::Quantile(_) | BoundFigure::Max => latency(*limit).in_full(),
+            BoundFigure::Iops | BoundFigure::Bandwidth | BoundFigure::Errors => self.print(*limit),
+        };
+        write!(f, " {} {limit}", if *is_above { '>' } else { '<' })
     }
 }
 

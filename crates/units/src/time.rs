@@ -74,6 +74,26 @@ impl Nanos {
     }
 }
 
+impl Nanos {
+    /// As [`Nanos::approximate`], with more figures where three do not tell the value, for what people asked for: `1.00 ms`,
+    /// `1.005 ms`.
+    pub fn in_full(self) -> String {
+        let short = self.approximate();
+        if short.parse() == Ok(self) || self.0 < 1_000 {
+            return short;
+        }
+        let (factor, unit): (u64, _) = match self.0 {
+            0..1_000_000 => (1_000, "µs"),
+            1_000_000..1_000_000_000 => (1_000_000, "ms"),
+            _ => (1_000_000_000, "s"),
+        };
+        let width = factor.ilog10() as usize;
+        let rest = format!("{:0width$}", self.0 % factor);
+        let rest = rest.trim_end_matches('0');
+        format!("{}{}{rest} {unit}", self.0 / factor, if rest.is_empty() { "" } else { "." })
+    }
+}
+
 impl From<Duration> for Nanos {
     /// Durations beyond 584 years become [`Nanos::NEVER`].
     fn from(duration: Duration) -> Self {
@@ -205,6 +225,18 @@ mod tests {
             ("20 us".to_owned(), "20 µs".to_owned())
         );
         assert_eq!(Nanos::secs(90).exact(), "90 s");
+        for (ns, expect) in [
+            (1_000_000, "1.00 ms"),
+            (1_005_000, "1.005 ms"),
+            (500_000, "500 µs"),
+            (1_234_567_891, "1.234567891 s"),
+            (1_999, "1.999 µs"),
+            (999, "999 ns"),
+            (125_000_000_000, "2 min 5 s"),
+            (125_500_000_000, "125.5 s"),
+        ] {
+            assert_eq!(Nanos(ns).in_full(), expect);
+        }
     }
 
     proptest! {

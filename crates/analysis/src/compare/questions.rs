@@ -135,7 +135,7 @@ fn of_scans(left: &ScanQuestion, right: &ScanQuestion, add: &mut impl FnMut(&str
     add("smallest read", bytes(*sector), bytes(right.sector));
     add("slow from", slow.to_string(), right.slow.to_string());
     let limits = |limits: &[u64]| {
-        let limits: Vec<String> = limits.iter().map(|ns| Nanos(*ns).approximate()).collect();
+        let limits: Vec<String> = limits.iter().map(|ns| Nanos(*ns).in_full()).collect();
         limits.join(", ")
     };
     add("classes of latency", limits(classes_ns), limits(&right.classes_ns));

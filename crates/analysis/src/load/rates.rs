@@ -6,11 +6,11 @@
 //! server that is exact (M/M/1: 1/R = μ − λ), and steep ends are met far better than by a line of the latency itself.
 
 use super::{Curve, LoadPoint};
-use crate::objective::{State, is_calm, state};
+use crate::objective::{CALM as NO_LONGER, State, is_calm, state};
 use crate::scaling::{Answers, Estimate, GAP, LatencyLimit, Operating, Peak, Point, Verdict};
 use crate::statistics::{Redraw, Sample, nearest_rank};
 use fathom_schema::LatencyGoal;
-use fathom_units::Iops;
+use fathom_units::{Iops, Nanos};
 
 /// As [`GAP`], beyond which one rate of the usual ten is missing, where the higher rate was not carried: so near, a straight line of
 /// 1/R errs by as much as rates do.
@@ -97,6 +97,18 @@ const fn at_full_speed(slots: f64, x: Estimate) -> Peak {
     Peak { n: Estimate { value: slots, interval: None }, x, is_of_law: false, is_extrapolated: false }
 }
 
+/// Whether half of the operations take no longer at full speed than at the lowest rate, which one freeze of the target moves as
+/// little as it makes much of a mean.
+fn takes_as_long(full_speed: &[(f64, LoadPoint)], offered: &[(f64, LoadPoint)]) -> bool {
+    let half = LatencyGoal { quantile: Some(0.5), limit: Nanos(1) };
+    let lowest = offered.iter().map(|(asked, _)| *asked).fold(f64::INFINITY, f64::min);
+    let alone =
+        offered.iter().filter(|(asked, _)| same(*asked, lowest)).map(|(_, point)| point.latency_s(&half));
+    let alone_s = alone.fold(0.0, f64::max);
+    let at_once = full_speed.iter().map(|(_, point)| point.latency_s(&half));
+    at_once.fold(f64::INFINITY, f64::min) <= NO_LONGER * alone_s
+}
+
 /// The curve that rates make. `full_speed` are steps without pacing, with the slots they had; `offered` those at a
 /// rate, with it; all go to so many queues. `None` below two different rates or without a step at full speed.
 pub(super) fn curve(
@@ -141,7 +153,8 @@ pub(super) fn curve(
     };
     let (knee, doubled) = crossed(&|found| found.doubled);
     // With as many in flight as fathom keeps they hardly wait for one another: full speed is no figure of the target's.
-    let is_held_back = found.alone_s.is_some_and(|alone_s| is_calm(slots, most.mean, alone_s));
+    let is_held_back = found.alone_s.is_some_and(|alone_s| is_calm(slots, most.mean, alone_s))
+        && takes_as_long(full_speed, &offered);
     let held_back = is_held_back.then(|| held_back(slots));
     let is_overloaded = states.contains(&State::Overloaded);
     let verdict =

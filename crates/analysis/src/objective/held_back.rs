@@ -9,7 +9,7 @@ use fathom_schema::{LatencyGoal, Record, Step, StepRecord};
 const FULL_SHARE: f64 = 0.8;
 /// Times the time of an operation alone that one takes at most on a target which has room for more: of one that has not, so many
 /// in flight wait for one another.
-const CALM: f64 = 1.25;
+pub(crate) const CALM: f64 = 1.25;
 
 /// What kept rates from being tried for what the target carries.
 #[derive(Debug, Clone, Copy, PartialEq)]

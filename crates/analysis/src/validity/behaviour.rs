@@ -5,6 +5,7 @@
 
 mod changes;
 mod frequent;
+mod held;
 mod limited;
 mod stalls;
 mod stretches;
@@ -30,6 +31,20 @@ const DUE_SHARE_MIN: f64 = 0.5;
 const INTERVALS_MIN: usize = 2 * LASTING_MIN;
 /// Fewest that a drift or memory is read from.
 const COURSE_MIN: usize = 30;
+/// Fewest that a fall or rise is read from where there are fewer than that, by how its values follow one another.
+const SHORT_MIN: usize = 12;
+/// How many standard deviations of values in any order that is, the share of pairs that go one way beyond those that go the
+/// other (Kendall's τ), and what it has to come to: of AR(1) noise with a memory of 0.9 and a deviation of a tenth, two of a
+/// hundred series do.
+const SHORT_CERTAIN: f64 = 4.0;
+const SHORT_TAU: f64 = 0.8;
+const SHORT_LEAST: f64 = 0.15;
+/// The same of a first half alone.
+const SHORT_HALF_LEAST: f64 = 0.3;
+/// The part of them that either end is.
+const SHORT_PARTS: usize = 6;
+/// Standard errors by which the ends differ then: a curve that falls steeply scatters from one to the next by its fall.
+const BESIDE_STEPS: f64 = 3.0;
 /// Fewest that a warm-up is told of: MSER-5 has four batches of them then.
 const WARM_MIN: usize = 20;
 /// The part of a step up to which a first level is a warm-up: one that is slower, and one that is faster, which may be a cache
@@ -184,27 +199,80 @@ fn check_course(stretch: &Stretch, view: &StepView<'_>, found: &mut Found) {
         let turns = of_ends.is_some_and(|share| share.abs() < DRIFT_MIN)
             || drift.is_some_and(|drift| comes_back_between(&iops[warm..], drift.change));
         if let Some(share) = of_ends.or(of_levels).or(of_line).filter(|_| !turns) {
-            let word = if share < 0.0 { "fell" } else { "rose" };
-            let (start, end) = (seconds[0].start, seconds[seconds.len() - 1].end);
-            let over = if *is_whole {
-                "over the step".to_owned()
-            } else {
-                format!("from {:.0} s to {:.0} s", start.as_secs_f64(), end.as_secs_f64())
-            };
-            found.weighed(
-                share.abs(),
-                "behaviour.drift",
-                Severity::Warn,
-                format!("{}throughput {word} by {:.0} % {over}", view.place(), share.abs() * 100.0),
-                "it has no steady state yet: measure for longer, or start after it has settled",
-            );
+            tell_drift(share, seconds, *is_whole, view, found);
         } else if turns {
             let (low, high) = range_of_means(&iops[warm..]);
             tell_up_and_down(low, high, view, found);
         } else if !tell_wave(wave, &seconds[warm..], &iops[warm..], view, found) {
             memory(&iops[warm..], view, found);
         }
+    } else if warm == 0
+        && !is_by_load(seconds, 0, iops.len() / 2, iops.len())
+        && let Some(share) = drift_of_few(&iops)
+    {
+        tell_drift(share, seconds, *is_whole, view, found);
     }
+}
+
+/// Tells how much throughput fell or rose, as a share of where it began.
+fn tell_drift(share: f64, seconds: &[Second], is_whole: bool, view: &StepView<'_>, found: &mut Found) {
+    let word = if share < 0.0 { "fell" } else { "rose" };
+    let (start, end) = (seconds[0].start, seconds[seconds.len() - 1].end);
+    let over = if is_whole {
+        "over the step".to_owned()
+    } else {
+        format!("from {:.0} s to {:.0} s", start.as_secs_f64(), end.as_secs_f64())
+    };
+    found.weighed(
+        share.abs(),
+        "behaviour.drift",
+        Severity::Warn,
+        format!("{}throughput {word} by {:.0} % {over}", view.place(), share.abs() * 100.0),
+        "it has no steady state yet: measure for longer, or start after it has settled",
+    );
+}
+
+/// How far few values fell or rose from their first to their last, as a share of the first: all of them, or by more those of the
+/// first half and what is left of the others then.
+fn drift_of_few(iops: &[f64]) -> Option<f64> {
+    let half = (iops.len() / 2).max(SHORT_MIN);
+    falls(iops, SHORT_LEAST).or_else(|| {
+        let before = falls(iops.get(..half)?, SHORT_HALF_LEAST)?;
+        let ends = share_of_edges(iops);
+        // It stays where it went.
+        (ends.signum() == before.signum() && ends.abs() >= BACK_MAX * before.abs()).then_some(ends)
+    })
+}
+
+/// How far the last of few values are off the first, as a share of these, if by `least`: where hardly any later one lies above
+/// (below) an earlier one (Mann 1945, Kendall 1975), whatever the curve, and the ends are apart by more than the scatter from one
+/// to the next explains. Noise that remembers strays as far, but not in one direction.
+fn falls(iops: &[f64], least: f64) -> Option<f64> {
+    if iops.len() < SHORT_MIN {
+        return None;
+    }
+    let count = iops.len() as f64;
+    let pairs =
+        || iops.iter().enumerate().flat_map(|(at, one)| iops[at + 1..].iter().map(move |other| other - one));
+    let (up, down) =
+        (pairs().filter(|off| *off > 0.0).count() as f64, pairs().filter(|off| *off < 0.0).count() as f64);
+    let deviation = (count * (count - 1.0) * (2.0 * count + 5.0) / 18.0).sqrt();
+    let share = share_of_edges(iops);
+    let length = edge(iops);
+    let error = (2.0 * variance_of_steps(iops) / length as f64).sqrt() / Sample::of(&iops[..length]).mean;
+    let goes_on =
+        (up - down).abs() >= SHORT_TAU * (up + down) && (up - down).abs() >= SHORT_CERTAIN * deviation;
+    (goes_on && share.abs() >= least && share.abs() > BESIDE_STEPS * error).then_some(share)
+}
+
+/// How many of few values are either end of them.
+fn edge(iops: &[f64]) -> usize {
+    (iops.len() / SHORT_PARTS).max(PART_MIN)
+}
+
+fn share_of_edges(iops: &[f64]) -> f64 {
+    let length = edge(iops);
+    Sample::of(&iops[iops.len() - length..]).mean / Sample::of(&iops[..length]).mean - 1.0
 }
 
 /// The changes of level but those that the load made.

@@ -12,6 +12,8 @@ const STOLEN_MAX: f64 = 0.01;
 /// Fewest ticks that are any share of a time: a single one is what the kernel rounds a moment to, and of a step that is as short it
 /// is all.
 const STOLEN_TICKS_MIN: f64 = 2.0;
+/// Fewest ticks of all processors that a share is told of: of a step of milliseconds one tick may be most.
+const TICKS_MIN: f64 = 100.0;
 /// The kernel adds up pressure every two seconds only (`PSI_FREQ` of `kernel/sched/psi.c`): what a shorter step is told may
 /// have come before it. Microseconds.
 const PRESSURE_MIN_US: f64 = 4e6;
@@ -44,7 +46,7 @@ pub(super) fn step(view: &StepView<'_>, found: &mut Found) {
 fn others(view: &StepView<'_>, before: &Gauges, after: &Gauges, elapsed_us: f64, found: &mut Found) {
     let ticks = after.processor_ticks.saturating_sub(before.processor_ticks) as f64;
     let stolen = after.stolen_ticks.saturating_sub(before.stolen_ticks) as f64;
-    if ticks > 0.0 && stolen >= STOLEN_TICKS_MIN && stolen / ticks > STOLEN_MAX {
+    if ticks >= TICKS_MIN && stolen >= STOLEN_TICKS_MIN && stolen / ticks > STOLEN_MAX {
         found.weighed(
             stolen / ticks,
             "host.stolen-time",

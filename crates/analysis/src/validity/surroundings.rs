@@ -78,9 +78,9 @@ struct Cap {
 /// What a fact about a control group caps of what is measured.
 fn cap(facts: &Facts, fact: &EnvironmentFact, value: &str) -> Option<Cap> {
     match (fact.subject.as_str(), fact.name.as_str()) {
-        ("cgroup", "cpu.max" | "cpu.cfs_quota_us") if caps_processors(value) => Some(Cap {
+        ("cgroup", "cpu.max" | "cpu.cfs_quota_us") => Some(Cap {
             id: "cgroup.cpu-limit",
-            value: value.to_owned(),
+            value: caps_processors(&facts.environment, value)?,
             remedy: "fathom may not use all of its processors: the limit may be measured instead of the target",
         }),
         ("cgroup", file) => Some(Cap {
@@ -115,17 +115,34 @@ fn of_fact(facts: &Facts, fact: &EnvironmentFact, value: &str, found: &mut Found
     }
 }
 
-/// The values of a group and those above it: `50000 100000; /outer: max 100000`.
-fn values(text: &str) -> impl Iterator<Item = &str> {
-    text.split(';').map(|part| part.rsplit_once(": ").map_or(part, |(_, value)| value).trim())
+/// The name of a group, empty for the own one, and what it says: `50000 100000; /outer: max 100000`.
+fn of_groups(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    text.split("; ").map(|group| group.split_once(": ").unwrap_or(("", group)))
 }
 
-/// A quota below the whole: version 2 says `max` where there is none, version 1 says −1.
-fn caps_processors(text: &str) -> bool {
-    values(text).any(|value| {
-        let quota = value.split_whitespace().next().unwrap_or("max");
-        quota != "max" && !quota.starts_with('-')
-    })
+/// With the name of the group that says it.
+fn said_by(group: &str, what: &str) -> String {
+    if group.is_empty() { what.to_owned() } else { format!("{group}: {what}") }
+}
+
+/// The groups with a quota: version 2 says `max` where there is none, version 1 says −1 and has the period in another file.
+fn caps_processors(known: &[EnvironmentFact], text: &str) -> Option<String> {
+    let mut periods =
+        known.iter().filter(|fact| fact.subject == "cgroup" && fact.name == "cpu.cfs_period_us");
+    let periods = periods.next().and_then(|fact| fact.value.as_deref()).unwrap_or_default();
+    let capped = of_groups(text).filter_map(|(group, value)| {
+        let mut words = value.split_whitespace();
+        let quota = words.next().filter(|quota| *quota != "max" && !quota.starts_with('-'))?;
+        let elsewhere = || {
+            of_groups(periods).find(|(other, period)| *other == group && !period.is_empty()).map(|of| of.1)
+        };
+        let Some(period) = words.next().or_else(elsewhere) else { return Some(said_by(group, quota)) };
+        let share = quota.parse::<f64>().ok()? / period.trim().parse::<f64>().ok()?;
+        let share = format!("{share:.2}").trim_end_matches('0').trim_end_matches('.').to_owned();
+        Some(said_by(group, &format!("{quota} of {} µs, {share} of one processor", period.trim())))
+    });
+    let capped: Vec<String> = capped.collect();
+    (!capped.is_empty()).then(|| capped.join("; "))
 }
 
 /// What is capped of the devices under the targets, group by group: `8:0 rbps=1048576 wbps=max` in version 2, `8:0 4096` in
@@ -142,11 +159,9 @@ fn caps_io(facts: &Facts, file: &str, text: &str) -> Option<String> {
         let (number, limits) = entry.trim().split_once(' ').unwrap_or((entry, ""));
         is_capped(limits) && may_be_under_targets(facts, number)
     };
-    let groups = text.split("; ").filter_map(|group| {
-        let (name, entries) = group.split_once(": ").map_or(("", group), |(name, entries)| (name, entries));
+    let groups = of_groups(text).filter_map(|(group, entries)| {
         let ours: Vec<&str> = entries.split(',').filter(is_ours).map(str::trim).collect();
-        let of = if name.is_empty() { String::new() } else { format!("{name}: ") };
-        (!ours.is_empty()).then(|| format!("{of}{}", ours.join(", ")))
+        (!ours.is_empty()).then(|| said_by(group, &ours.join(", ")))
     });
     let groups: Vec<String> = groups.collect();
     (!groups.is_empty()).then(|| groups.join("; "))
@@ -352,6 +367,36 @@ fn short_queues(view: &StepView<'_>, found: &mut Found) {
                 ),
                 "the rest waits in the kernel before the device sees it, which counts in its latency",
             );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotas_are_told_as_a_share_with_the_group_that_sets_them() {
+        let period = |value: &str| EnvironmentFact {
+            subject: "cgroup".to_owned(),
+            name: "cpu.cfs_period_us".to_owned(),
+            value: Some(value.to_owned()),
+            source: String::new(),
+        };
+        let known = [period("100000; /: 250000")];
+        for (known, text, expect) in [
+            (&[][..], "50000 100000; /outer: max 100000", Some("50000 of 100000 µs, 0.5 of one processor")),
+            (
+                &[],
+                "max 100000; /outer: 300000 100000",
+                Some("/outer: 300000 of 100000 µs, 3 of one processor"),
+            ),
+            (&[], "max 100000", None),
+            (&known, "50000; /: -1", Some("50000 of 100000 µs, 0.5 of one processor")),
+            (&known, "-1; /: 25000", Some("/: 25000 of 250000 µs, 0.1 of one processor")),
+            (&[], "50000", Some("50000")),
+        ] {
+            assert_eq!(caps_processors(known, text).as_deref(), expect, "{text}");
         }
     }
 }

@@ -100,7 +100,9 @@ fn of_question(record: &Record, summary: &Summary) -> (Value, Exit) {
         Together::Objective(asked) => {
             let exit = match asked.found.state {
                 State::Met => Exit::Ok,
-                State::TooFew | State::Undecided | State::DepthLimited => Exit::Inconclusive,
+                State::TooFew | State::Undecided | State::Unfinished | State::DepthLimited => {
+                    Exit::Inconclusive
+                }
                 State::NotMet | State::Overloaded => Exit::Threshold,
             };
             (objective_document(&asked.found, asked.wanted), exit)

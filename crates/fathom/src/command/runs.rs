@@ -3,7 +3,8 @@
 use crate::cli::RunsArgs;
 use crate::command::store_folder;
 use crate::exit::Exit;
-use crate::{diagnose, terminal};
+use crate::terminal;
+use fathom_report::visible;
 use fathom_store::Summary;
 use serde_json::json;
 
@@ -47,7 +48,7 @@ fn as_text(runs: &[Summary]) -> String {
     let mut text = String::new();
     for Summary { id, path: _, title, tags, wall_ms, state, steps, duration } in runs {
         if let Some(reason) = state.unread_because() {
-            let (id, reason) = (diagnose::printable(id), diagnose::printable(reason));
+            let (id, reason) = (visible(id), visible(reason));
             text += &format!("{id:<26}  {:<23}  {:<11}  {reason}\n", "–", state.word());
             continue;
         }
@@ -58,8 +59,8 @@ fn as_text(runs: &[Summary]) -> String {
             state.word(),
             if *steps == 1 { "step " } else { "steps" },
             duration.approximate(),
-            diagnose::printable(title),
-            diagnose::printable(&tags),
+            visible(title),
+            visible(&tags),
         );
     }
     text

@@ -139,6 +139,17 @@ const ROWS: &[&str] = &[
     "--rw=wrong",
     "--size=3k --rw=write",
     "--rw=write --filename=x:y",
+    // Files of which one is longer than its share, and another is made.
+    "+--rw=write --filename=x:w --size=100k",
+    "+--rw=read --filename=x:w --size=100k",
+    "+--rw=write --filename=x:w --size=100k --overwrite=1",
+    "+--rw=write --filename=x:w --size=100k --loops=2",
+    "+--rw=write --filename=x:w --size=100k --verify=crc32c --verify_state_save=0",
+    "+--rw=write --filename=x:w --size=100k --ioengine=libaio --iodepth=8",
+    "+--rw=write --filename=x:w --size=1000k --bs=64k",
+    "+--rw=write --filename=w:x:y --size=100k",
+    "+--rw=randwrite --filename=x:w --size=100k",
+    "+--rw=rw --filename=x:w --size=100k",
     "--rw=write --filename_format=$jobname-$filenum --nrfiles=2",
     "--rw=write --serialize_overlap=1 --ioengine=libaio --iodepth=4",
     "--rw=randwrite --io_size=256k",
@@ -171,8 +182,12 @@ struct Found {
     shown: String,
 }
 
-fn run(program: &[&str], options: &[&str]) -> Found {
+/// `has_file`: a file `x` of 1 MiB is there.
+fn run(program: &[&str], options: &[&str], has_file: bool) -> Found {
     let bench = Bench::new();
+    if has_file {
+        std::fs::write(bench.path("x"), vec![0; 1 << 20]).expect("the folder is ours");
+    }
     let job = ["--name=a", "--size=64k"];
     let output = ["--output-format=json", "--output=out.json"];
     let ended = bench.run(&[program, &output, &job, options].concat());
@@ -248,8 +263,8 @@ fn keys(value: &Value, at: &str, found: &mut BTreeSet<String>) {
 /// How fathom differs from the peer in this row; empty when it does not.
 fn differences(row: &str) -> Vec<String> {
     let kind = row.chars().next().unwrap_or(' ');
-    let options: Vec<&str> = row.trim_start_matches(['~', '?']).split(' ').collect();
-    let (peer, ours) = (run(&["fio"], &options), run(&[FATHOM, "fio"], &options));
+    let options: Vec<&str> = row.trim_start_matches(['~', '?', '+']).split(' ').collect();
+    let (peer, ours) = (run(&["fio"], &options, kind == '+'), run(&[FATHOM, "fio"], &options, kind == '+'));
     let mut found = Vec::new();
     let mut compare = |what: &str, peer: String, ours: String| {
         if peer != ours {
@@ -295,4 +310,20 @@ fn every_row_is_as_the_peer_has_it() {
         parts.into_iter().flat_map(|part| part.join().expect("it does not panic")).collect()
     });
     assert!(found.is_empty(), "{found:#?}");
+}
+
+/// An absent file that nothing says the length of, among others: the peer makes it, and does nothing in it.
+#[test]
+fn a_file_without_a_length_is_passed_over() {
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("a_file_without_a_length_is_passed_over", &why);
+    }
+    for job in ["--rw=write --filename=x:y --size=100%", "--rw=randwrite --filename=y:x --size=50%"] {
+        let options: Vec<&str> = job.split(' ').collect();
+        let of = |program: &[&str]| {
+            let found = run(program, &options, true);
+            (found.code, figures(&found.document.expect("a document"), ' '))
+        };
+        assert_eq!(of(&["fio"]), of(&[FATHOM, "fio"]), "{job}");
+    }
 }

@@ -402,6 +402,21 @@ fn a_run_that_goes_on_can_be_marked() {
 }
 
 #[test]
+fn an_objective_that_is_broken_off_is_no_answer() {
+    let bench = Bench::new();
+    let quick = "--target null: --latency p99<1s --time 5s --ramp 100ms";
+    for rate in ["--iops 1k", ""] {
+        let mut run = bench.start(&format!("slo {quick} {rate}"));
+        // In the midst of its first trial, or of the search.
+        run.wait_for(" IOPS ");
+        run.signal(rustix::process::Signal::INT);
+        run.ended().expect(130, &[]);
+        let report = bench.fathom("report last").expect(0, &[]).out.clone();
+        assert!(!report.contains("Met: ") && !report.contains("keeps the limits"), "{report}");
+    }
+}
+
+#[test]
 fn reads_of_holes_are_no_result() {
     let bench = Bench::new();
     let file = std::fs::File::create(bench.path("sparse")).expect("the folder is ours");

@@ -409,3 +409,40 @@ fn cpus_that_are_kept_busy_are_in_no_sum() {
     assert!(ended.out.contains("all I/O"), "{}", ended.out);
     assert!(!ended.out.contains("workloads together"), "{}", ended.out);
 }
+
+/// What a device misses while it stands still is made up for within the same second, and told all the same.
+#[test]
+fn a_freeze_below_a_rate_is_told() {
+    let told = |stalls: &str, rest: &str| {
+        let job = format!(
+            "[target.t]\nkind = \"sim\"\nsize = \"64MiB\"\nservice_time = \"constant 100us\"\n{stalls}\
+             [workload.w]\naccess = \"random\"\n[stream.s]\nqueue_depth = 8\ntime = \"60s\"\n{rest}\n"
+        );
+        let report = report_of(&job);
+        let findings = report["validity"].as_array().expect("a list").clone();
+        let of = findings.iter().filter(|one| one["id"] == "behaviour.stall");
+        of.map(|one| one["evidence"].as_str().expect("words").to_owned()).collect::<Vec<_>>()
+    };
+    for (stall, rest, says) in [
+        ("10.1s for 500ms", "rate = \"1k/s\"", "once for about 500 ms, at 10"),
+        ("10.1s for 200ms", "rate = \"5k/s\"", "once for about 200 ms, at 10"),
+        ("10.1s for 200ms", "rate = \"1k/s\"\narrival = \"poisson\"", "once for about 200 ms, at 10"),
+        ("10.1s for 5s", "rate = \"1k/s\"\narrival = \"on-off:100ms/400ms\"", "once for about 5.0"),
+        ("10.05s for 900ms", "rate = \"2k/s\"\nworkers = 4", "once for about 900 ms, at 10"),
+    ] {
+        let found = told(&format!("stalls = [\"{stall}\"]\n"), rest);
+        assert!(found.len() == 1 && found[0].contains(says), "{stall}, {rest}: {found:?}");
+        let none = told("", rest);
+        assert!(none.is_empty(), "{rest}: {none:?}");
+    }
+}
+
+/// A course that ends before its time was asked for what it came to by then.
+#[test]
+fn a_course_that_ends_early_was_asked_for_less() {
+    let report = report_of(
+        "[target.t]\nkind = \"sim\"\nsize = \"64MiB\"\nservice_time = \"constant 100us\"\n[workload.w]\n[stream.s]\n\
+         operations = 3000\nrate_course = [\"1k/s for 4s\", \"5k/s for 10s\"]\n[stage.m]\ntime = \"14s\"\n",
+    );
+    near(number(&report, "/steps/0/streams/0/rate_per_s"), 1000.0, 0.001);
+}

@@ -128,14 +128,15 @@ impl CurveSearch {
         Some(vec![depth(next)])
     }
 
-    /// The next power of two, unless more load has stopped to bring anything and nothing is asked about loads beyond.
+    /// The next power of two, unless more load has stopped to bring anything and nothing is asked about loads beyond; but always so
+    /// many that loads enough lie below: a single step may have fallen by chance.
     fn doubled(&self) -> Option<u32> {
         // A step that measured nothing gives no reason to load more.
         let &(last, x) = self.measured.last()?;
         let best = self.measured.iter().map(|(_, x)| *x).fold(0.0, f64::max);
         let gains = |pair: &[(u32, f64)]| pair[1].1 / pair[0].1 - 1.0;
         let flat = self.measured.windows(2).rev().take(2).filter(|pair| gains(pair) < GAIN_MIN).count();
-        let is_over = flat >= 2 || x < (1.0 - FALL_MAX) * best;
+        let is_over = last as usize >= LOADS_MIN && (flat >= 2 || x < (1.0 - FALL_MAX) * best);
         let goes_on = last < self.depth_max && (!is_over || x > 0.0 && !self.open.is_empty());
         goes_on.then(|| (last * 2).min(self.depth_max))
     }

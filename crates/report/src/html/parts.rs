@@ -54,7 +54,7 @@ fn map(matrix: &Matrix) -> Markup {
         div.scroll tabindex="0" role="region" aria-label=(matrix.caption) {
             table.heat {
                 caption { (matrix.caption) }
-                thead { tr { th scope="col" {} @for title in &matrix.columns { th.number scope="col" { (title) } } } }
+                thead { tr { td {} @for title in &matrix.columns { th.number scope="col" { (title) } } } }
                 tbody {
                     @for (name, row) in &matrix.rows {
                         tr {
@@ -175,7 +175,12 @@ pub(super) fn table(table: &Table, caption: &str) -> Markup {
             div.scroll tabindex="0" role="region" aria-label=(caption) {
                 table {
                     caption { (caption) }
-                    thead { tr { @for &at in &filled { th scope="col" class=[class(at)] { (table.columns[at].title) } } } }
+                    thead { tr {
+                        @for &at in &filled {
+                            @if table.columns[at].title.is_empty() { td {} }
+                            @else { th scope="col" class=[class(at)] { (table.columns[at].title) } }
+                        }
+                    } }
                     tbody {
                         @for row in &table.rows {
                             tr { @for &at in &filled { td class=[of_cell(at, &row[at])] { bdi { (row[at]) } } } }

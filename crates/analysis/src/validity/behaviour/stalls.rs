@@ -6,50 +6,52 @@
 //! usual are looked for last, in `frequent`.
 
 use super::usual::{Usual, highest};
-use super::{Second, StepView, frequent, median};
+use super::{Second, StepView, frequent, held, median};
 use crate::statistics::{Rhythm, poisson_at_most, rhythm};
 use crate::validity::Found;
 use fathom_schema::{Pacing, Phase, Severity, Think};
 use fathom_units::Nanos;
 use std::ops::Range;
 
-/// Fewest intervals that tell what is usual.
-const INTERVALS_MIN: usize = 8;
+/// Fewest intervals that tell what is usual of those that are no single stall.
+const INTERVALS_MIN: usize = 4;
+/// Fewest in which stalls that come regularly, or that leave no interval as it were without them, are looked for.
+pub(super) const MANY_MIN: usize = 8;
 /// Fewest operations of an interval in whose number a rhythm is looked for.
-const OPERATIONS_MIN: f64 = 5.0;
+pub(super) const OPERATIONS_MIN: f64 = 5.0;
 /// Share of the median below which an interval may be one of stalls that come regularly.
 const STALL_SHARE: f64 = 0.5;
 /// Stalls that come regularly and are marked; more would be a hatching.
 const MARKED_MAX: usize = 12;
 /// Share of an interval that has to be lost for it to be part of a stall: a stall may begin and end within one.
-const LOST_MIN: f64 = 0.15;
+pub(super) const LOST_MIN: f64 = 0.15;
 /// Share of what a stall cost that some operation has to have waited.
 const WAITED_SHARE: f64 = 0.5;
 /// Share of the longest wait that has to be lost for it to be a stall of all, and not a wait of a few.
 const COST_SHARE: f64 = 0.3;
 /// How many times as long as the slowest of an interval usually takes that operation has to have taken.
-const SLOWER_TIMES: f64 = 5.0;
+pub(super) const SLOWER_TIMES: f64 = 5.0;
 /// Operations in flight all through an interval for it to have been waited for, but for rounding of its ends.
 const IN_FLIGHT_MIN: f64 = 0.9;
 /// Chance that noise alone shows something like it anywhere in the stretch that is looked at.
 const CHANCE_MAX: f64 = 1e-4;
 
 /// Intervals next to one another in which operations are missing.
-struct Stall {
+pub(super) struct Stall {
     /// Index of the first, and behind the last.
-    from: usize,
-    to: usize,
+    pub from: usize,
+    pub to: usize,
     /// Seconds that the missing operations would have taken.
-    lost_s: f64,
+    pub lost_s: f64,
     /// The longest that an operation took which was under way then, seconds.
-    slowest_s: f64,
+    pub slowest_s: f64,
     /// When it began, and how long it lasted, seconds.
-    began_s: f64,
-    length_s: f64,
+    pub began_s: f64,
+    pub length_s: f64,
     /// The intervals that tell whether operations are missing.
-    missing: Range<usize>,
+    pub missing: Range<usize>,
     /// Whether what waited through it is of the ramp, and no operation that counts.
-    is_of_ramp: bool,
+    pub is_of_ramp: bool,
 }
 
 impl Stall {
@@ -82,8 +84,12 @@ pub(super) fn check(mut seconds: Vec<Second>, view: &StepView<'_>, found: &mut F
     };
     // The same between two places, anywhere in the stretch.
     let chance = |from: usize, to: usize| chance_in(&mut (from..to)) * seconds.len() as f64;
-    let series =
-        if stops { regular_stops(&seconds, &of_all, view) } else { regular(&seconds, &of_all, view) };
+    let is_many = seconds.len() >= MANY_MIN;
+    let series = match (is_many, stops) {
+        (false, _) => None,
+        (true, true) => regular_stops(&seconds, &of_all, view),
+        (true, false) => regular(&seconds, &of_all, view),
+    };
     let regular = series
         .and_then(|series| {
             let is_lost = chance_in(&mut series.places()) <= CHANCE_MAX;
@@ -92,7 +98,7 @@ pub(super) fn check(mut seconds: Vec<Second>, view: &StepView<'_>, found: &mut F
         .map(|series| series.stalls)
         .unwrap_or_default();
     // Of many that leave no interval as it were without them, their latencies say more than each of them.
-    if stops && regular.is_empty() && frequent::check(&seconds, view, found) {
+    if is_many && stops && regular.is_empty() && frequent::check(&seconds, view, found) {
         return seconds;
     }
     let is_apart =
@@ -101,7 +107,13 @@ pub(super) fn check(mut seconds: Vec<Second>, view: &StepView<'_>, found: &mut F
     let later = single(&seconds, &of_all, is_closed(view), &chance);
     let begins_later = |stall: &Stall| of_ramp.as_ref().is_none_or(|of_ramp| stall.from >= of_ramp.to);
     let later: Vec<Stall> = later.into_iter().filter(|stall| begins_later(stall)).collect();
-    let all: Vec<Stall> = of_ramp.into_iter().chain(later).filter(is_apart).collect();
+    let mut all: Vec<Stall> = of_ramp.into_iter().chain(later).filter(is_apart).collect();
+    let is_new = |stall: &Stall| {
+        is_apart(stall) && all.iter().all(|other| stall.to <= other.from || stall.from >= other.to)
+    };
+    let held = if is_many { held::stalls(&seconds, &of_all, view, &is_new) } else { Vec::new() };
+    all.extend(held);
+    all.sort_by_key(|stall| stall.from);
     if let Some(longest) = all.iter().max_by(|a, b| a.length_s.total_cmp(&b.length_s)) {
         for stall in &all {
             found.mark(view, instant(stall.began_s), format!("stall, {}", time(stall.length_s)));
@@ -128,7 +140,7 @@ pub(super) fn check(mut seconds: Vec<Second>, view: &StepView<'_>, found: &mut F
             "look at what happened then (the kernel's log, the device's, other hosts); means hide it, the largest latency does not",
         );
     }
-    if regular.is_empty() && all.is_empty() && !stops {
+    if is_many && regular.is_empty() && all.is_empty() && !stops {
         frequent::check(&seconds, view, found);
     }
     let mut is_left = vec![true; seconds.len()];
@@ -203,7 +215,7 @@ fn tenths(seconds: f64) -> String {
 
 /// Whether all of the load waits for what went before. Else what was missed in a stall is made up for behind it, so that
 /// throughput alone tells neither how long it was nor when.
-fn is_closed(view: &StepView<'_>) -> bool {
+pub(super) fn is_closed(view: &StepView<'_>) -> bool {
     let is_even = |pacing: &Pacing| matches!(pacing, Pacing::Closed { think: Think::None });
     view.step.started.step.streams.iter().all(|stream| is_even(&stream.pacing))
 }

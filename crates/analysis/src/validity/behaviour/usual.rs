@@ -2,6 +2,7 @@
 //! counts scatter. Where a device stands still for most of the time, that is read from the intervals in which it did
 //! something. Does not know what is looked for.
 
+use super::stalls::MANY_MIN;
 use super::{Second, median};
 
 /// Fewest operations of an interval for it to tell that something usually is done: of fewer, some hold none by chance.
@@ -60,7 +61,9 @@ impl Usual {
             if stops { (working, rate) } else { (all.clone(), of(&all, |second| second.iops)) };
         let slowest_s =
             if stops { of(&part, |second| second.quick_s) } else { of(&part, |second| second.slowest_s) };
-        Self { iops, slowest_s, stops, dispersion: dispersion(&part, iops) }
+        let dispersion =
+            if all.len() < MANY_MIN { dispersion_of_few(&part, iops) } else { dispersion(&part, iops) };
+        Self { iops, slowest_s, stops, dispersion }
     }
 
     /// Whether nothing was done in an interval.
@@ -80,5 +83,19 @@ fn dispersion(seconds: &[&Second], usual: f64) -> f64 {
     let by_most = least.iter().map(|step| step * step).sum::<f64>() / least.len() as f64 / (0.3685 * 2.0);
     let length = median(&seconds.iter().map(|second| second.length).collect::<Vec<_>>());
     let factor = by_median.min(by_most) * length / usual;
+    if factor.is_finite() { factor.max(1.0) } else { 1.0 }
+}
+
+/// The same of so few intervals that one stall is beside half of all steps between them: by the half that lies nearest to what is
+/// usual, whose mean square is 0.1426 variances of normal values.
+fn dispersion_of_few(seconds: &[&Second], usual: f64) -> f64 {
+    let mut off: Vec<f64> = seconds.iter().map(|second| (second.iops - usual).abs()).collect();
+    off.sort_by(f64::total_cmp);
+    let near = &off[..off.len().div_ceil(2)];
+    // What is usual is one of them, and off by nothing.
+    let count = near.len().saturating_sub(1).max(1) as f64;
+    let variance = near.iter().map(|off| off * off).sum::<f64>() / count / 0.1426;
+    let length = median(&seconds.iter().map(|second| second.length).collect::<Vec<_>>());
+    let factor = variance * length / usual;
     if factor.is_finite() { factor.max(1.0) } else { 1.0 }
 }

@@ -102,6 +102,50 @@ fn stops_of_a_load_at_a_rate_are_told() {
     assert!(found.iter().all(|one| !one.starts_with("stall")), "{found:#?}");
 }
 
+/// Steps of curves and of searches are as short as that.
+#[test]
+fn a_single_stall_of_a_short_step_is_told() {
+    for seconds in 4..8_u32 {
+        let length = f64::from(seconds);
+        for (began, lasted) in [(1.5, 0.5), (2.0, 0.5), (1.2, 1.5), (length - 1.6, 0.5)] {
+            let missed = (0..20).filter(|&seed| {
+                let found = told(&loop_of(8, seconds as usize, seed, &[(began, lasted)]));
+                !(found.len() == 1 && found[0].starts_with("stall: throughput stopped once"))
+            });
+            let missed = missed.count();
+            assert!(missed <= 1, "{missed} of 20: {lasted} s at {began} s of {seconds}");
+        }
+        let alarms = (0..200).filter(|&seed| !told(&loop_of(8, seconds as usize, seed, &[])).is_empty());
+        let alarms = alarms.count();
+        assert!(alarms <= 2, "{alarms} of 200 in {seconds} s");
+    }
+}
+
+/// A fall that hardly ever turns is told of as few intervals as there are, whatever its curve.
+#[test]
+fn a_fall_of_a_short_step_is_told() {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "constructed counts")]
+    let of = |seconds: usize, noise: f64, seed: u64, course: &dyn Fn(f64) -> f64| {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let count =
+            |at: usize| 1000.0 * course(at as f64 / seconds as f64) * (1.0 + noise * normal(&mut random));
+        let counts: Vec<u64> = (0..seconds).map(count).map(|count| count.max(0.0) as u64).collect();
+        told(&counted(&counts, false))
+    };
+    let courses: [(&str, &Course); 4] = [
+        ("a line", &|t| 1.0 - 0.65 * t),
+        ("an approach", &|t| 0.3 + 0.7 * (-3.0 * t).exp()),
+        ("a hyperbola", &|t| 1.0 / (1.0 + 2.0 * t)),
+        ("a fall that ends", &|t| (1.0 - 1.6 * t).max(0.15)),
+    ];
+    for (name, course) in courses {
+        for seconds in [14, 16, 20, 24, 28] {
+            let missed = (0..20).filter(|&seed| of(seconds, 0.02, seed, course).is_empty()).count();
+            assert!(missed <= 1, "{missed} of 20 in {seconds} s: {name}");
+        }
+    }
+}
+
 /// Operations that all take as long and end together are no stalls, although nothing ends between them.
 #[test]
 fn a_slow_device_does_not_stall() {
