@@ -41,9 +41,9 @@ pub(crate) fn of_devices<'a>(
         } else if users.iter().any(|stream| stream.engine.open.drops_cache()) {
             // What others have written to a device that is only read is not pushed to it, nor is its own cache emptied.
             if users.iter().any(|stream| stream.changes()) {
-                drop_cache(file)
+                drop_cache(file);
             } else {
-                fathom_io::drop_clean(file)
+                fathom_io::drop_clean(file);
             }
         }
     }

@@ -518,7 +518,7 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     ("rw=randread\nrandom_distribution=sequence:2,x\nsize=1g", &[], &["fio.bad-value"]),
     ("verify=meta\nsize=1g", &["verify = \"header\""], &[]),
     ("verify=pattern\nsize=1g", &[], &["fio.contradiction"]),
-    ("verify_only\nsize=1g", &[], &["fio.no-effect"]),
+    ("verify_only\nrate_process=poisson\nsize=1g", &[], &["fio.no-effect"; 2]),
     ("flow=-4\nsize=1g", &[], &["fio.misread"]),
     ("iodeph=4\nsize=1g", &[], &["fio.unknown-option"]),
     ("rwmixcycle=4\nsize=1g", &[], &["fio.refused"]),

@@ -226,11 +226,19 @@ fn verdict(means: &[Row], most: f64, found: &Figures, is_overloaded: bool) -> Ve
         let is_full = means.first().is_some_and(|first| first.done >= NEARLY * most);
         return if is_full { Verdict::Flat } else { Verdict::NoLaw };
     };
-    let is_kept_waiting = |row: &Row| {
-        row.done >= OFFERED_SHARE * row.asked && row.done < NEARLY * most && row.mean_s > 2.0 * alone_s
+    let is_kept_waiting = |row: &Row, times: f64| {
+        row.done >= OFFERED_SHARE * row.asked && row.done < NEARLY * most && row.mean_s > times * alone_s
     };
     let between = found.doubled.and_then(|at| at.unmeasured);
-    match (means.iter().any(is_kept_waiting), between) {
+    // Where that is known it says as much as is told with it, as long as waiting begins before it: whether a rate next to it takes
+    // twice as long is chance.
+    let waits = match found.doubled {
+        Some(at) if at.unmeasured.is_none() => {
+            at.x < NEARLY * most && means.iter().any(|row| is_kept_waiting(row, NO_LONGER))
+        }
+        _ => means.iter().any(|row| is_kept_waiting(row, 2.0)),
+    };
+    match (waits, between) {
         (true, _) => Verdict::Queueing,
         // It may be next to full speed or far from it.
         (false, Some([low, _])) if low.1 < NEXT_TO * most => Verdict::NoLaw,

@@ -25,6 +25,8 @@ const LONG_SHARE: f64 = 0.0025;
 const HELD_LATE_MAX: f64 = 0.5;
 /// Times the longest operation that a response time may be, above which no operation was what it waited for.
 const LONGEST_TIMES: u64 = 4;
+/// Share of what was asked for by which what came may differ, before it is told.
+const OFF_MEAN_MAX: f64 = 0.1;
 /// Share of all arrivals that may wait at once before it is told, where they do not wait at the end.
 const BACKLOG_SHARE_MAX: f64 = 0.05;
 /// Times the slots that have to wait before a backlog is more than one that comes and goes.
@@ -78,8 +80,33 @@ pub(super) fn check(
     found: &mut Found,
 ) {
     rate(stream, measured, intervals, place, found);
+    off_mean(stream, measured, intervals, place, found);
     dropped(measured, place, found);
     issued_late(view, stream, measured, intervals, place, found);
+}
+
+/// Arrivals that come in bursts have their rate in the mean of many of them only.
+fn off_mean(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &str, found: &mut Found) {
+    let Pacing::Open { rate, arrival, course, .. } = &stream.pacing else { return };
+    let has_bursts =
+        matches!(arrival, Arrival::OnOff { .. } | Arrival::ParetoOnOff { .. } | Arrival::BModel { .. });
+    let came = measured.tally.arrivals as f64;
+    let expected = rate * due_within(stream, measured, intervals).as_secs_f64();
+    let off = came / expected - 1.0;
+    let is_off = off.abs() > OFF_MEAN_MAX && (came - expected).abs() > LEFT_DEVIATIONS * expected.sqrt();
+    if has_bursts && course.is_empty() && is_off {
+        found.weighed(
+            off.abs(),
+            "pacing.off-mean",
+            Severity::Info,
+            format!(
+                "{place}{came} operations came due where {expected:.0} were asked for in the mean, {:.0} % {}",
+                100.0 * off.abs(),
+                if off > 0.0 { "more" } else { "less" }
+            ),
+            "its bursts and pauses are too long for what was measured: measure over many of them, or make them shorter",
+        );
+    }
 }
 
 fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &str, found: &mut Found) {

@@ -3,7 +3,9 @@
 use super::timeline::counted;
 use super::*;
 use crate::sample::normal;
-use fathom_schema::{Coverage, Distribution, Extent, SharePart, Think, TimeLimit, WorkerPlan};
+use fathom_schema::{
+    Arrival, Backlog, Coverage, Distribution, Extent, Pacing, SharePart, Think, TimeLimit, WorkerPlan,
+};
 
 fn told(record: &Record, id: &str) -> Option<String> {
     findings(record).into_iter().find(|finding| finding.id == id).map(|finding| finding.evidence)
@@ -128,4 +130,25 @@ fn blocks_that_random_operations_leave_out_are_told() {
     assert_eq!(of(5000, &|stream| stream.workload.distribution = Distribution::Zipf { theta: 1.2 }), None);
     assert_eq!(of(5000, &|stream| stream.workload.align = Bytes(512)), None);
     assert_eq!(of(5000, &|stream| stream.workload.cases[0].random = false), None);
+}
+
+#[test]
+fn bursts_that_are_too_long_for_the_run_are_told() {
+    let of = |arrival: Arrival, came: u64| {
+        let mut record = record(&[base()]);
+        let step = &mut record.steps[0];
+        let stream = &mut step.started.step.streams[0];
+        stream.limits.time = TimeLimit::Nanoseconds(10_000_000_000);
+        stream.pacing = Pacing::Open { rate: 1000.0, arrival, course: Vec::new(), backlog: Backlog::Keep };
+        let worker = &mut step.finished.as_mut().expect("it has ended").streams[0].workers[0];
+        worker.tally.arrivals = came;
+        told(&record, "pacing.off-mean")
+    };
+    let bursts = Arrival::OnOff { on_ns: 10_000_000_000, off_ns: 90_000_000_000 };
+    let evidence = of(bursts, 20_000).expect("twice as many came");
+    let twice = "20000 operations came due where 10000 were asked for in the mean, 100 % more";
+    assert!(evidence.contains(twice), "{evidence}");
+    assert!(of(bursts, 1_000).is_some_and(|told| told.contains("90 % less")));
+    assert_eq!(of(bursts, 10_500), None);
+    assert_eq!(of(Arrival::Poisson, 20_000), None, "such a number says something else");
 }

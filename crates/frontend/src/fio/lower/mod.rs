@@ -468,6 +468,9 @@ impl Lowering<'_> {
             } else if lowered.has_rates_by_kind {
                 options.arrival.set(Arrival::ByKind, place);
             }
+        } else if set.poisson {
+            let message = "rate_process has no effect without a rate";
+            self.faults.warn("fio.no-effect", settings.span("rate_process", span), message, "add rate_iops");
         }
         if set.thinktime > 0 {
             options.think_time.set(Nanos::micros(set.thinktime), settings.span("thinktime", span));
