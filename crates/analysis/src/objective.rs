@@ -295,8 +295,10 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
     };
     let state = if held_back.is_some() { State::DepthLimited } else { state };
     let missed = missed.filter(|_| held_back.is_none());
-    // One trial of the rate in question is enough to break a limit; all else takes the whole search.
-    let is_answer = wanted.is_some() && matches!(state, State::NotMet | State::Overloaded);
+    // One trial of the rate in question is enough to break a limit, or to show that the queue is too small for it; all else takes
+    // the whole search.
+    let is_answer =
+        wanted.is_some() && matches!(state, State::DepthLimited | State::NotMet | State::Overloaded);
     let state = if is_broken_off(record) && !is_answer { State::Unfinished } else { state };
     let margins =
         goals.iter().enumerate().filter_map(|(which, goal)| Margin::of(which, *goal, at(rate?))).collect();
@@ -646,8 +648,6 @@ fn is_broken_by_few(point: &LoadPoint, goals: &[LatencyGoal]) -> bool {
     goals.iter().filter(|goal| point.exceeds(goal)).all(is_of_few)
 }
 
-/// A step at a rate; `None` of one at full speed. `alone`: what one operation at a time does. `is_wanted`: whether the rate is
-/// the one in question; a search goes down as long as a limit is broken, be it by chance. `queues`: how many the operations go to.
 /// Whether a run ended, if it did, before it had tried all that its question takes.
 fn is_broken_off(record: &Record) -> bool {
     matches!(
@@ -656,6 +656,9 @@ fn is_broken_off(record: &Record) -> bool {
     )
 }
 
+/// A step at a rate; `None` of one at full speed, or that was cut short. `alone`: what one operation at a time does. `is_wanted`:
+/// whether the rate is the one in question; a search goes down as long as a limit is broken, be it by chance. `queues`: how many the
+/// operations go to.
 fn trial(
     step: &StepRecord,
     goals: &[LatencyGoal],
