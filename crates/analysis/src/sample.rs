@@ -298,6 +298,7 @@ fn second(shape: &StreamShape) -> StreamTally {
         arrivals: if is_open { all } else { 0 },
         arrivals_late: 0,
         arrivals_dropped: 0,
+        left_waiting: None,
         backlog_max: 0,
     }
 }

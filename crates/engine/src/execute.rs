@@ -463,11 +463,11 @@ fn totals(tally: StreamTally, verify: Option<&StreamTally>, ended: &Ended) -> Wo
         depth,
         emptied,
         has_measured: _,
-        left: LeftWaiting { count: waiting, oldest: oldest_waiting },
+        left: LeftWaiting { count: waiting, oldest: oldest_waiting, waits },
     } = ended;
     let thread::Usage { user_ns, system_ns, context_switches, major_faults, minor_faults } = *usage;
     WorkerTotals {
-        tally,
+        tally: StreamTally { left_waiting: waits.clone(), ..tally },
         start: *start,
         end: *end,
         user_ns,

@@ -4,9 +4,9 @@
 //! Those that wait take no memory: the schedule is a pure function, so one reading of it runs ahead and counts, and a
 //! second one follows and says when the next to be issued was due. Does not know what is issued.
 
-use fathom_metrics::Cell;
+use fathom_metrics::{Cell, Latency};
 use fathom_pattern::Arrivals;
-use fathom_schema::{Backlog, OperationKind};
+use fathom_schema::{Backlog, LatencyTally, OperationKind};
 use fathom_units::Nanos;
 
 /// One worker's arrivals.
@@ -44,11 +44,13 @@ struct ByBytes {
 }
 
 /// Arrivals that had come due and were not issued.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub(crate) struct LeftWaiting {
     pub(crate) count: u64,
     /// For how long the oldest of them had waited; 0 when there are none.
     pub(crate) oldest: Nanos,
+    /// For how long each had waited; `None` when there are none.
+    pub(crate) waits: Option<Box<LatencyTally>>,
 }
 
 impl Schedule {
@@ -192,12 +194,19 @@ impl Schedule {
         self.waiting > 0
     }
 
-    /// Those that were left when the load ended, at `end`.
-    pub(crate) fn left_at(&self, end: Nanos) -> LeftWaiting {
+    /// Those that were left when the load ended, at `end`; none are left then. Reading when each was due takes no longer than it
+    /// took to count them.
+    pub(crate) fn leave(&mut self, end: Nanos) -> LeftWaiting {
         if self.waiting == 0 {
             return LeftWaiting::default();
         }
-        LeftWaiting { count: self.waiting, oldest: end.since(self.due) }
+        let (count, oldest) = (self.waiting, end.since(self.due));
+        let mut waits = Latency::default();
+        while self.waiting > 0 {
+            waits.record(end.since(self.due).0);
+            self.pass_as(1.0);
+        }
+        LeftWaiting { count, oldest, waits: Some(Box::new(waits.to_tally())) }
     }
 
     /// Goes on to the next arrival: the one that was due is issued, as this operation.
@@ -252,9 +261,15 @@ mod tests {
             assert_eq!((cell.arrivals, cell.arrivals_dropped), (10, dropped), "{free} free");
             assert_eq!(schedule.due().0, first + dropped * MS, "those that waited longest go");
             assert_eq!(schedule.left_waiting(), 10 - dropped);
-            let oldest = Nanos((9 - dropped.min(9)) * MS + 1);
-            let left = LeftWaiting { count: 10 - dropped, oldest };
-            assert_eq!(schedule.left_at(Nanos(first + 9 * MS + 1)), left);
+            let left = schedule.leave(Nanos(first + 9 * MS + 1));
+            assert_eq!((left.count, left.oldest), (10 - dropped, Nanos((9 - dropped) * MS + 1)));
+            // They were due a millisecond after one another, the last one a nanosecond ago.
+            let waits = left.waits.expect("some are left").moments;
+            let expect = (0..10 - dropped).map(|n| n * MS + 1);
+            assert_eq!((waits.count, waits.min_ns, waits.max_ns), (10 - dropped, 1, left.oldest.0));
+            assert_eq!(waits.sum_ns, expect.sum::<u64>() as f64);
+            let left = schedule.leave(Nanos(first + 9 * MS + 1));
+            assert_eq!((left.count, left.waits), (0, None));
         }
     }
 

@@ -622,7 +622,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             }
             verifier.finish()
         });
-        let left = self.schedule.as_ref().map_or_else(LeftWaiting::default, |schedule| schedule.left_at(end));
+        let left = self.schedule.as_mut().map_or_else(LeftWaiting::default, |schedule| schedule.leave(end));
         let emptied = self.emptied(end);
         if self.stream.workload.sync.fsync_at_end && failure.is_none() {
             self.sync_at_end(verified.is_some());

@@ -423,6 +423,31 @@ fn a_freeze_shows_in_response_times_and_not_in_the_closed_loops() {
     assert_eq!(outcome.reads().service.moments.max_ns / (1000 * MS), 100);
 }
 
+/// Whatever the arrivals are, those that are done and those that are left are all that came, and one that is left has waited from when
+/// it was due.
+#[test]
+fn what_is_left_waiting_had_waited_since_it_was_due() {
+    for arrival in [Arrival::Constant, Arrival::Poisson] {
+        for depth in [1, 64] {
+            let mut stream = stream(EngineKind::Sim, depth);
+            stream.pacing = open(1000.0, arrival);
+            seconds(&mut stream, 10);
+            let stalls = vec![(6_000 * MS, 60_000 * MS)];
+            let sim = SimDevice { stalls, ..device(SimService::Constant { ns: MS / 4 }, 64) };
+            let outcome = run(step(TargetKind::Sim(sim), stream));
+            let worker = &outcome.executed.streams[0].workers[0];
+            let left = &worker.tally.left_waiting.as_ref().expect("some are left").moments;
+            let done = outcome.reads().operations;
+            assert_eq!((left.count, left.max_ns), (worker.waiting, worker.oldest_waiting.0));
+            assert_eq!(left.count + done, worker.tally.arrivals, "{arrival:?} at depth {depth}");
+            // The window ends with the last completion, 66 s after its start: those that came in the last 4 s of 10 wait.
+            let waited = worker.end.since(worker.start).0 - 10_000 * MS;
+            assert!(left.min_ns >= waited && left.max_ns <= waited + 4_000 * MS, "{left:?}");
+            close(left.mean_ns(), waited as f64 + 2e9, 0.02);
+        }
+    }
+}
+
 #[test]
 fn a_backlog_is_counted_when_the_device_is_too_slow() {
     // 1,500 arrivals per second on a device that serves 1,000: after 10 s some 5,000 wait.

@@ -291,6 +291,7 @@ impl Cell {
             arrivals: self.arrivals,
             arrivals_late: self.arrivals_late,
             arrivals_dropped: self.arrivals_dropped,
+            left_waiting: None,
             backlog_max: self.backlog_max,
         }
     }

@@ -1,7 +1,7 @@
 //! Merging what is stored: tallies of intervals, workers and streams add up to those of longer stretches and groups.
 
 use crate::latency::Latency;
-use fathom_schema::{KindTally, LatencyTally, SparseHistogram, StreamTally};
+use fathom_schema::{KindTally, LatencyTally, OperationKind, SparseHistogram, StreamTally};
 
 /// Adds the counts of `from` to `into`.
 pub fn merge_sparse(into: &mut SparseHistogram, from: &SparseHistogram) {
@@ -62,6 +62,23 @@ pub fn merge_kind(into: &mut KindTally, from: &KindTally) {
     into.submission.merge(submission);
 }
 
+/// What a stream did of each kind, and for how long those arrivals had waited that were left at its end and are of no kind. In
+/// response times one that was left counts as one that took as long as it had waited, the least that it would have taken:
+/// percentiles without them would hide that a target stood still. Where a stream has operations of one kind only, beside
+/// syncs, they would have been of that.
+pub fn kinds_with_left(tally: &StreamTally) -> (Vec<KindTally>, Option<&LatencyTally>) {
+    let mut kinds = tally.kinds.clone();
+    let Some(left) = tally.left_waiting.as_deref() else { return (kinds, None) };
+    let mut moving = kinds.iter_mut().filter(|kind| kind.kind != OperationKind::Sync);
+    match (moving.next(), moving.next()) {
+        (Some(only), None) => {
+            merge_latency(only.response.get_or_insert_with(|| only.service.clone()), left);
+            (kinds, None)
+        }
+        _ => (kinds, Some(left)),
+    }
+}
+
 /// Adds `from` to `into`: the tally of a longer stretch, or of several workers or streams together.
 pub fn merge_tally(into: &mut StreamTally, from: &StreamTally) {
     let StreamTally {
@@ -78,6 +95,7 @@ pub fn merge_tally(into: &mut StreamTally, from: &StreamTally) {
         arrivals,
         arrivals_late,
         arrivals_dropped,
+        left_waiting,
         backlog_max,
     } = from;
     for kind in kinds {
@@ -111,6 +129,9 @@ pub fn merge_tally(into: &mut StreamTally, from: &StreamTally) {
     into.arrivals += arrivals;
     into.arrivals_late += arrivals_late;
     into.arrivals_dropped += arrivals_dropped;
+    if let Some(left) = left_waiting {
+        merge_latency(into.left_waiting.get_or_insert_default(), left);
+    }
     // The largest of any stretch; workers of one stretch were added up when their cells were merged.
     into.backlog_max = into.backlog_max.max(*backlog_max);
 }
@@ -144,6 +165,42 @@ mod tests {
             };
             found.into_iter().map(tally).collect()
         })
+    }
+
+    fn of_kind(kind: OperationKind, ns: u64) -> KindTally {
+        let mut cell = crate::Cell::new(crate::CellShape {
+            kinds: [true; OperationKind::COUNT],
+            response: true,
+            ..crate::CellShape::default()
+        });
+        let counted = cell.kind(kind);
+        counted.service.record(ns);
+        counted.response.as_mut().expect("it was asked for").record(ns + 1);
+        cell.to_tally().kinds.remove(0)
+    }
+
+    fn left(waits: &[u64]) -> StreamTally {
+        let mut latency = Latency::default();
+        waits.iter().for_each(|&ns| latency.record(ns));
+        StreamTally { left_waiting: Some(Box::new(latency.to_tally())), ..StreamTally::default() }
+    }
+
+    #[test]
+    fn what_was_left_waiting_is_of_the_only_kind_that_moves_something() {
+        let (read, write, sync) = (OperationKind::Read, OperationKind::Write, OperationKind::Sync);
+        for (kinds, moved) in [(vec![write, sync], true), (vec![read, write], false), (vec![sync], false)] {
+            let kinds: Vec<KindTally> = kinds.into_iter().map(|kind| of_kind(kind, 100)).collect();
+            let mut tally = StreamTally { kinds: kinds.clone(), ..StreamTally::default() };
+            merge_tally(&mut tally, &left(&[7000, 9000]));
+            merge_tally(&mut tally, &left(&[5000]));
+            let (found, of_none) = kinds_with_left(&tally);
+            let response = |kind: &KindTally| kind.response.as_ref().expect("it has one").moments;
+            let expect = if moved { (4, 21_101.0, 9000) } else { (1, 101.0, 101) };
+            let moments = response(&found[0]);
+            assert_eq!((moments.count, moments.sum_ns, moments.max_ns), expect);
+            assert!(found.iter().zip(&kinds).all(|(found, kind)| found.service == kind.service));
+            assert_eq!(of_none.map(|left| left.moments.sum_ns), (!moved).then_some(21_000.0));
+        }
     }
 
     proptest! {

@@ -15,7 +15,7 @@ use fathom_analysis::validity::Progress;
 use fathom_analysis::{
     Measured, describe, errno_name, load, measured, operations, pts, scan, thresholds, validity,
 };
-use fathom_metrics::{Latency, merge_kind};
+use fathom_metrics::{Latency, kinds_with_left, merge_kind, merge_latency};
 use fathom_schema::{
     DeviceCounters, EngineKind, EnvironmentFact, Facts, FileKind, Finding, Interval, IoMode, KindTally,
     LatencyTally, MismatchKind, Note, NoteKind, OperationKind, Outcome, Pacing, Phase, Question, RatePiece,
@@ -216,7 +216,8 @@ pub(crate) const fn phase_name(phase: Phase) -> &'static str {
     }
 }
 
-/// All kinds of several tallies, each kind once; `all` of them but sync comes first, as kind `None`.
+/// All kinds of several tallies, each kind once; `all` of them but sync comes first. Arrivals that were left waiting are in the
+/// response times.
 pub(crate) fn kinds<'a>(
     tallies: impl Iterator<Item = &'a StreamTally> + Clone,
 ) -> (KindTally, Vec<KindTally>) {
@@ -224,8 +225,8 @@ pub(crate) fn kinds<'a>(
     let has_response = tallies.clone().flat_map(|tally| &tally.kinds).any(|kind| kind.response.is_some());
     let mut all = empty(OperationKind::Read);
     let mut kinds: Vec<KindTally> = Vec::new();
-    for kind in tallies.flat_map(|tally| &tally.kinds) {
-        let mut kind = kind.clone();
+    let (found, of_no_kind): (Vec<_>, Vec<_>) = tallies.map(kinds_with_left).unzip();
+    for mut kind in found.into_iter().flatten() {
         if has_response && kind.response.is_none() {
             kind.response = Some(kind.service.clone());
         }
@@ -236,6 +237,9 @@ pub(crate) fn kinds<'a>(
             Some(known) => merge_kind(known, &kind),
             None => kinds.push(kind),
         }
+    }
+    for left in of_no_kind.into_iter().flatten() {
+        merge_latency(all.response.get_or_insert_with(|| all.service.clone()), left);
     }
     kinds.sort_by_key(|kind| kind.kind);
     (all, kinds)

@@ -349,8 +349,8 @@ pub struct StreamSummary {
     /// Most arrivals waiting at once (open loop). Of several workers, the most that waited in each within an interval are added
     /// up, and this is the largest such sum: no more than these waited at once.
     pub backlog_max: u64,
-    /// Arrivals that had come due at the end and were not issued (open loop). They are in no percentile: those of the response
-    /// time are lower bounds then.
+    /// Arrivals that had come due at the end and were not issued (open loop). In response times each counts as one that took as
+    /// long as it had waited, the least that it would have taken: percentiles are lower bounds then.
     pub waiting_at_end: u64,
     /// For how long the oldest of them had waited, seconds; null where none waited.
     pub oldest_waiting_s: Option<f64>,

@@ -171,8 +171,8 @@ pub struct WorkerTotals {
     /// How its queue ran empty before the end of its measure phase; absent where it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emptied: Option<Emptied>,
-    /// Arrivals that had come due by the end of its measure phase and were not issued (open loop only). What they would
-    /// have waited is in no latency.
+    /// Arrivals that had come due by the end of its measure phase and were not issued (open loop only). How long they had waited
+    /// is in [`StreamTally::left_waiting`].
     #[serde(default)]
     pub waiting: u64,
     /// For how long the oldest of them had waited by then, nanoseconds; 0 when none waited.

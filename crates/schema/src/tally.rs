@@ -123,6 +123,10 @@ pub struct StreamTally {
     /// Those of them that were given up since more waited than may (open loop only).
     #[serde(default)]
     pub arrivals_dropped: u64,
+    /// For how long those had waited that had come due by the end of the measure phase and were not issued (open loop only): they
+    /// are in no latency. Of whole measure phases, never of intervals; absent where none waited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_waiting: Option<Box<LatencyTally>>,
     /// Most arrivals waiting at once in a worker (open loop only); in an interval, of each worker in its own moment, added up: no
     /// more than these waited at once.
     pub backlog_max: u64,

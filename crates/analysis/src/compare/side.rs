@@ -4,7 +4,7 @@
 use crate::measured::{added_up, operations};
 use crate::statistics::{bucket_at, subsessions};
 use fathom_metrics::{BUCKETS, merge_tally};
-use fathom_schema::{Interval, OperationKind, Phase, StepRecord, StreamTally};
+use fathom_schema::{Interval, LatencyTally, OperationKind, Phase, StepRecord, StreamTally};
 
 /// Blocks of one run's latencies at most: more add little, and each holds a distribution.
 const BLOCKS_MAX: usize = 60;
@@ -93,6 +93,8 @@ struct Sums {
     operations: f64,
     bytes: f64,
     latency_ns: f64,
+    /// How many latencies that is the sum of: those of operations, and of arrivals that were left waiting.
+    latencies: f64,
     seconds: f64,
 }
 
@@ -101,7 +103,10 @@ impl Sums {
         let mut sums = Self { seconds, operations: operations(tally) as f64, ..Self::default() };
         for kind in tally.kinds.iter().filter(|kind| kind.kind != OperationKind::Sync) {
             sums.bytes += kind.bytes as f64;
-            sums.latency_ns += kind.response.as_ref().unwrap_or(&kind.service).moments.sum_ns;
+        }
+        for latency in latencies(tally) {
+            sums.latency_ns += latency.moments.sum_ns;
+            sums.latencies += latency.moments.count as f64;
         }
         sums
     }
@@ -115,7 +120,7 @@ impl Sums {
     }
 
     fn mean_latency(&self) -> f64 {
-        self.latency_ns / self.operations
+        self.latency_ns / self.latencies
     }
 }
 
@@ -219,6 +224,15 @@ fn by_interval(step: &StepRecord) -> Vec<(Sums, Vec<u64>)> {
             *beside = added([&*beside, &counts].into_iter());
         }
     }
+    // What was left waiting was so at the end.
+    for left in added_up(step).into_iter().filter_map(|stream| stream.tally.left_waiting) {
+        if let Some((sums, last)) = whole.last_mut() {
+            sums.latency_ns += left.moments.sum_ns;
+            sums.latencies += left.moments.count as f64;
+            let tally = StreamTally { left_waiting: Some(left), ..StreamTally::default() };
+            *last = added([&*last, &counts(&tally)].into_iter());
+        }
+    }
     whole
 }
 
@@ -245,11 +259,17 @@ fn added<'a>(all: impl Iterator<Item = &'a Vec<u64>>) -> Vec<u64> {
     sum
 }
 
-/// Response times of all kinds but sync, per bucket, up to the last one that is not empty.
+/// Response times of all kinds but sync, and of arrivals that were left waiting.
+fn latencies(tally: &StreamTally) -> impl Iterator<Item = &LatencyTally> {
+    let kinds = tally.kinds.iter().filter(|kind| kind.kind != OperationKind::Sync);
+    kinds.map(|kind| kind.response.as_ref().unwrap_or(&kind.service)).chain(tally.left_waiting.as_deref())
+}
+
+/// The same per bucket, up to the last one that is not empty.
 fn counts(tally: &StreamTally) -> Vec<u64> {
     let mut counts: Vec<u64> = Vec::new();
-    for kind in tally.kinds.iter().filter(|kind| kind.kind != OperationKind::Sync) {
-        for (bucket, count) in kind.response.as_ref().unwrap_or(&kind.service).histogram.buckets() {
+    for latency in latencies(tally) {
+        for (bucket, count) in latency.histogram.buckets() {
             let bucket = (bucket as usize).min(BUCKETS - 1);
             counts.resize(counts.len().max(bucket + 1), 0);
             counts[bucket] += count;
@@ -283,5 +303,23 @@ mod tests {
             // The only one is too short to be held against another.
             assert_eq!(counted, if intervals.is_empty() { 0 } else { all }, "{seconds} s");
         }
+    }
+
+    #[test]
+    fn what_was_left_waiting_is_in_the_latencies_of_the_run_and_of_its_end() {
+        let mut made = record(&[StreamShape::default()]);
+        let step = &mut made.steps[0];
+        let (before, parts_before) = (whole(step).expect("it was measured"), by_interval(step));
+        let worker = &mut step.finished.as_mut().expect("it ended").streams[0].workers[0];
+        worker.tally.left_waiting = Some(Box::new(crate::sample::latency(5e9, 1000)));
+        let (after, parts) = (whole(step).expect("it was measured"), by_interval(step));
+        let count = |counts: &Vec<u64>| counts.iter().sum::<u64>();
+        assert_eq!(count(&after.1), count(&before.1) + 1000);
+        assert_eq!((after.0.operations, after.0.latencies), (before.0.operations, before.0.latencies + 1000.0));
+        assert!((after.0.latency_ns - before.0.latency_ns - 5e12).abs() < 1e3);
+        let last = parts.len() - 1;
+        assert_eq!(parts[..last], parts_before[..last]);
+        assert_eq!(count(&parts[last].1), count(&parts_before[last].1) + 1000);
+        assert!(parts[last].0.mean_latency() > parts_before[last].0.mean_latency());
     }
 }

@@ -394,9 +394,13 @@ fn left_waiting(measured: &Measured) -> String {
     match measured.left_waiting() {
         (0, _) => String::new(),
         (count, oldest) => format!(
-            "; at the end {count} still waited, the oldest for {}, so that percentiles of the response time, which are of those \
-             that were done, are lower bounds",
-            oldest.approximate()
+            "; at the end {count} still waited, the oldest for {}: percentiles of the response time {}, and are lower bounds",
+            oldest.approximate(),
+            if measured.tally.left_waiting.is_some() {
+                "count them with what they had waited"
+            } else {
+                "are of those that were done"
+            }
         ),
     }
 }

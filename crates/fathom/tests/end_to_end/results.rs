@@ -446,3 +446,41 @@ fn a_course_that_ends_early_was_asked_for_less() {
     );
     near(number(&report, "/steps/0/streams/0/rate_per_s"), 1000.0, 0.001);
 }
+
+/// The case of G. Tene ("How not to measure latency"): 200 s at 100/s, of which a device stands still for the last 100. Of the arrivals half
+/// are done in 1 ms, and the others had waited for up to 100 s when the time was up: p75 is 50 s, p99 98 s, the mean 25 s,
+/// however few are in flight at once.
+#[test]
+fn what_a_freeze_until_the_end_left_waiting_is_in_the_percentiles() {
+    let frozen = |workload: &str, depth: u32| {
+        report_of(&format!(
+            "[target.t]\nkind = \"sim\"\nsize = \"64MiB\"\nservice_time = \"constant 1ms\"\nstalls = [\"100s for 100s\"]\n\
+             [workload.w]\n{workload}\n[stream.s]\nrate = 100\nqueue_depth = {depth}\n[stage.m]\ntime = \"200s\"\n"
+        ))
+    };
+    let percentile = |latency: &serde_json::Value, percent: f64| {
+        let all = latency["percentiles"].as_array().expect("a list");
+        let found = all.iter().find(|one| one["percent"] == percent).expect("it is told");
+        found["ns"].as_f64().expect("a number") / 1e9
+    };
+    for depth in [1, 16] {
+        let report = frozen("", depth);
+        let total = &report["steps"][0]["streams"][0]["total"];
+        for latency in [&total["all"]["response"], &total["kinds"][0]["response"]] {
+            near(percentile(latency, 50.0), 0.001, 0.01);
+            near(percentile(latency, 99.0), 98.0, 0.01);
+            near(number(latency, "/mean_ns") / 1e9, 25.0, 0.01);
+            near(number(latency, "/max_ns") / 1e9, 100.0, 0.001);
+            assert_eq!(number(latency, "/count"), 20_000.0, "all that came");
+        }
+        assert!(percentile(&total["all"]["service"], 99.0) < 0.002, "{total}");
+        assert!(number(total, "/all/operations") < 10_020.0, "what waits was not done: {total}");
+    }
+    // Of several kinds nobody knows which they would have been.
+    let report = frozen("read = \"50%\"", 1);
+    let total = &report["steps"][0]["streams"][0]["total"];
+    near(percentile(&total["all"]["response"], 99.0), 98.0, 0.01);
+    for kind in total["kinds"].as_array().expect("a list") {
+        near(percentile(&kind["response"], 99.0), 0.001, 0.01);
+    }
+}

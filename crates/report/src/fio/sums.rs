@@ -266,6 +266,7 @@ fn share_out(tally: &mut StreamTally, (index, count): (u64, u64)) {
         arrivals,
         arrivals_late,
         arrivals_dropped,
+        left_waiting: _,
         backlog_max: _,
     } = tally;
     *in_flight_ns /= count as f64;
