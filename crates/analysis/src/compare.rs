@@ -266,10 +266,12 @@ fn of_single_runs(steps: &[StepComparison], (base, new): (usize, usize)) -> Opti
     } else {
         ""
     };
-    (base.min(new) == 1).then(|| {
-        format!(
+    (base.min(new) == 1).then(|| match base.max(new) {
+        1 => format!(
             "a side has one run: {stand_in}what differs from run to run is not in the intervals; five runs a side, in turns, tell"
-        )
+        ),
+        _ => "a side has one run, which is taken to differ from run to run as those of the other do; five runs a side, in turns, tell"
+            .to_owned(),
     })
 }
 

@@ -7,7 +7,7 @@ pub use rates::Rates;
 
 use crate::queues;
 use crate::scaling::{Answers, LatencyLimit, Point, Weighting, answers, measured_limit};
-use fathom_metrics::{Latency, merge_kind, merge_tally};
+use fathom_metrics::{Latency, bucket_of, merge_kind, merge_tally};
 use fathom_schema::{
     KindTally, LatencyGoal, LatencyTally, LoadAxis, OperationKind, Pacing, Question, Record, Step, Stream,
     StreamTally, StreamTotals, TimeLimit, WorkerTotals,
@@ -119,8 +119,18 @@ impl LoadPoint {
     pub fn latency_s(&self, goal: &LatencyGoal) -> f64 {
         match goal.quantile {
             None => self.mean_s,
-            Some(q) => Latency::quantile_of(&self.response, q).map_or(0.0, |ns| ns as f64 / 1e9),
+            Some(q) => self.quantile_s(q, goal.limit.as_secs_f64()),
         }
+    }
+
+    /// A quantile of the response time, in seconds, that is held against a limit: within the bucket of that nothing tells them
+    /// apart, and a figure that is exactly at its limit keeps it.
+    pub(crate) fn quantile_s(&self, q: f64, limit_s: f64) -> f64 {
+        let found = Latency::quantile_of(&self.response, q).unwrap_or(0);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a latency in seconds")]
+        let is_same = bucket_of(found) == bucket_of((limit_s * 1e9).round() as u64);
+        let found_s = found as f64 / 1e9;
+        if is_same { found_s.min(limit_s) } else { found_s }
     }
 }
 

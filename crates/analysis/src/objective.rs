@@ -333,7 +333,9 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
     });
     let mut remarks = unsupported(&points, goals);
     let mut trials_take_s = None;
-    if let Some(rate) = rate.filter(|_| state != State::Overloaded) {
+    // What waits for slots that are too few grows without end, and comes in no bouts.
+    let is_stationary = !matches!(state, State::Overloaded | State::DepthLimited);
+    if let Some(rate) = rate.filter(|_| is_stationary) {
         let at: Vec<&LoadPoint> =
             points.iter().zip(&trials).filter(|(_, one)| is_same(one.rate, rate)).map(|one| one.0).collect();
         // What a trial breaks with all that a queue remembers is no luck.

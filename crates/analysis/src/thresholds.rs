@@ -3,7 +3,6 @@
 use crate::load::{self, LoadPoint};
 use crate::objective::exceeds_clearly;
 use crate::pts;
-use fathom_metrics::Latency;
 use fathom_schema::{
     Bound, BoundFigure, LatencyGoal, OperationKind, Pacing, Question, Record, Step, Stop, Stream,
     StreamTotals, Threshold, TimeLimit,
@@ -386,7 +385,7 @@ fn judged(point: &LoadPoint, threshold: &Threshold, late: f64) -> (f64, bool) {
                 BoundFigure::Mean => point.mean_s,
                 BoundFigure::Quantile(q) => {
                     let q = if bound.is_above { q } else { of_done(q) };
-                    Latency::quantile_of(&point.response, q).map_or(0.0, |ns| ns as f64 / 1e9)
+                    point.quantile_s(q, bound.limit)
                 }
                 BoundFigure::Max => point.response.moments.max_ns as f64 / 1e9,
                 BoundFigure::Errors => point.errors as f64,

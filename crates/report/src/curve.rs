@@ -39,6 +39,17 @@ impl Load<'_> {
         });
         PlotPoint { x: self.n, y: sample.mean, interval }
     }
+
+    /// The mean latency of all operations, in seconds, with its interval: of measurements that brought more there are more, and with
+    /// the mean throughput it keeps Little's law, where a mean of means does not.
+    fn mean_latency(&self) -> PlotPoint {
+        let of_means = self.point(|step| step.mean_s);
+        let sum =
+            |figure: &dyn Fn(&LoadPoint) -> f64| self.steps.iter().map(|step| figure(step)).sum::<f64>();
+        let y = sum(&|step| step.mean_s * step.rate) / sum(&|step| step.rate);
+        let interval = of_means.interval.map(|(low, high)| (low.min(y), high.max(y)));
+        PlotPoint { y, interval, ..of_means }
+    }
 }
 
 fn loads(curve: &Curve) -> Vec<Load<'_>> {
@@ -145,7 +156,13 @@ fn latency(answers: &Answers, loads: &[Load<'_>]) -> Plot {
     };
     let law = answers.chosen.map(|at| answers.fits[at].law);
     let shape = if law.is_some() { Shape::Points } else { Shape::Joined };
-    let mut lines = vec![PlotLine::measured("mean", shape, &points(&|step| ns(step.mean_s)))];
+    let in_ns = |point: PlotPoint| PlotPoint {
+        y: ns(point.y),
+        interval: point.interval.map(|(low, high)| (ns(low), ns(high))),
+        ..point
+    };
+    let means: Vec<PlotPoint> = loads.iter().map(|load| in_ns(load.mean_latency())).collect();
+    let mut lines = vec![PlotLine::measured("mean", shape, &means)];
     for quantile in quantiles {
         let goal = LatencyGoal { quantile: Some(quantile), limit: Nanos(1) };
         // What a step has too few operations for is no point.
@@ -197,7 +214,7 @@ fn measured(loads: &[Load<'_>]) -> Table {
             number(load.n),
             Iops(rate.y).to_string(),
             rate.interval.map_or_else(String::new, |(low, high)| format!("{} to {}", Iops(low), Iops(high))),
-            time(load.point(|step| step.mean_s).y),
+            time(load.mean_latency().y),
             match load.steps.iter().filter_map(|step| step.needs(0.99)).max() {
                 None => time(load.point(|step| step.latency_s(&p99)).y),
                 Some(needs) => too_few_for(needs),

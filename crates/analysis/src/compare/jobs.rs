@@ -6,8 +6,8 @@ use super::Difference;
 use super::words::{differing, shortened};
 use crate::describe;
 use fathom_schema::{
-    Case, Extent, IoMode, OperationKind, Pacing, Quota, SimDevice, Step, StepRecord, Stream, StreamLimits,
-    Target, TargetKind, Think, TimeLimit, WorkerPlan, Workload,
+    Case, Extent, IoMode, OperationKind, Pacing, Quota, RatePiece, SimDevice, Step, StepRecord, Stream,
+    StreamLimits, Target, TargetKind, Think, TimeLimit, WorkerPlan, Workload,
 };
 use fathom_units::{Bytes, Iops, Nanos};
 use serde::Serialize;
@@ -135,7 +135,8 @@ fn of_streams(left: &Stream, right: &Stream, found: &mut Differing) {
     found.add("queue depth", queue_depth.to_string(), right.queue_depth.to_string());
     found.add("workers", workers.len().to_string(), right.workers.len().to_string());
     found.add("rate", rate(pacing), rate(&right.pacing));
-    if rate(pacing) == rate(&right.pacing) {
+    found.add("course of the rate", course(pacing), course(&right.pacing));
+    if course(pacing) == course(&right.pacing) && rate(pacing) == rate(&right.pacing) {
         found.add_raw("pacing", pacing, &right.pacing);
     }
     of_limits(limits, &right.limits, found);
@@ -330,6 +331,17 @@ fn rate(pacing: &Pacing) -> String {
         Pacing::Closed { think: Think::Every { .. } } => "as fast as it goes, with pauses".to_owned(),
         Pacing::Open { rate, .. } => format!("{} per second", Iops(*rate)),
     }
+}
+
+/// `1000 per second for 5 s, 1000 to 2000 per second for 10 s`; as job files have it, but for what the mean rate says.
+fn course(pacing: &Pacing) -> String {
+    let Pacing::Open { course, .. } = pacing else { return "none".to_owned() };
+    let piece = |piece: &RatePiece| {
+        let RatePiece { length_ns, from_per_s, to_per_s } = *piece;
+        let from = if from_per_s == to_per_s { String::new() } else { format!("{} to ", Iops(from_per_s)) };
+        format!("{from}{} per second for {}", Iops(to_per_s), Nanos(length_ns).exact())
+    };
+    if course.is_empty() { "none".to_owned() } else { shortened(course.iter().map(piece).collect()) }
 }
 
 /// Kinds of targets, each once.

@@ -315,7 +315,10 @@ mod tests {
         let (after, parts) = (whole(step).expect("it was measured"), by_interval(step));
         let count = |counts: &Vec<u64>| counts.iter().sum::<u64>();
         assert_eq!(count(&after.1), count(&before.1) + 1000);
-        assert_eq!((after.0.operations, after.0.latencies), (before.0.operations, before.0.latencies + 1000.0));
+        assert_eq!(
+            (after.0.operations, after.0.latencies),
+            (before.0.operations, before.0.latencies + 1000.0)
+        );
         assert!((after.0.latency_ns - before.0.latency_ns - 5e12).abs() < 1e3);
         let last = parts.len() - 1;
         assert_eq!(parts[..last], parts_before[..last]);

@@ -19,6 +19,10 @@ const SIZES: [&str; 5] = ["size", "align", "locked", "range", "skip"];
 const SHARES: [&str; 7] =
     ["share", "compressible", "dedupable", "error_share", "short_share", "access", "span"];
 
+/// The fields of freezes and of places of a simulated device.
+const STALLS: &str = "stalls";
+const PLACES: &str = "places";
+
 /// Where two values differ, and what either has there; the place is empty where it is the whole.
 pub(super) fn differing<T: Serialize>(left: &T, right: &T) -> Vec<(String, String, String)> {
     let of = |value: &T| serde_json::to_value(value).unwrap_or(Value::Null);
@@ -44,7 +48,9 @@ fn walk(place: &mut Vec<String>, left: &Value, right: &Value, found: &mut Vec<(S
             }
         }
         (Value::Array(one), Value::Array(other))
-            if one.len() == other.len() && one.iter().any(Value::is_object) =>
+            if one.len() == other.len()
+                && one.iter().any(Value::is_object)
+                && place.last().is_none_or(|field| field != PLACES) =>
         {
             for (at, (one, other)) in one.iter().zip(other).enumerate() {
                 let is_several = left.as_array().is_some_and(|all| all.len() > 1);
@@ -89,6 +95,20 @@ pub(super) fn shortened(all: Vec<String>) -> String {
     if more > 0 { format!("{text} and {more} more") } else { text }
 }
 
+/// `3 s for 400 ms`, as job files have it.
+fn stall(pair: &Value) -> String {
+    let time = |at: usize| Nanos(pair[at].as_u64().unwrap_or(0)).exact();
+    format!("{} for {}", time(0), time(1))
+}
+
+/// `64 MiB..65 MiB takes 20 ms`, as job files have it.
+fn sim_place(place: &Value) -> String {
+    let bytes = |field: &str| Bytes(place[field].as_u64().unwrap_or(0));
+    let does =
+        place["service_ns"].as_u64().map_or("fails".to_owned(), |ns| format!("takes {}", Nanos(ns).exact()));
+    format!("{}..{} {does}", bytes("from"), bytes("to"))
+}
+
 /// A value of a field.
 fn words(field: &str, value: &Value) -> String {
     match value {
@@ -97,6 +117,9 @@ fn words(field: &str, value: &Value) -> String {
         Value::Bool(false) => "no".to_owned(),
         Value::String(text) => text.replace('_', " "),
         Value::Array(all) if all.is_empty() => "none".to_owned(),
+        // Each is a pair of when and for how long.
+        Value::Array(all) if field == STALLS => shortened(all.iter().map(stall).collect()),
+        Value::Array(all) if field == PLACES => shortened(all.iter().map(sim_place).collect()),
         // What a stream waits for is a list of others.
         Value::Array(all) if field == "after" => shortened(all.iter().map(|one| words("", one)).collect()),
         Value::Array(all) => shortened(all.iter().map(|one| words(field, one)).collect()),

@@ -226,7 +226,7 @@ pub fn measured_limit(points: &[Point], latencies: &[f64], seconds: f64) -> Late
         }
         None => [None, None],
     };
-    let exceeds = |row: &[f64; 3]| row[2] > seconds;
+    let exceeds = |row: &[f64; 3]| exceeds(row[2], seconds);
     LatencyLimit {
         is_exceeded: means.iter().all(exceeds),
         is_exceeded_at_first: at.is_none() && means.first().is_some_and(exceeds),
@@ -234,19 +234,27 @@ pub fn measured_limit(points: &[Point], latencies: &[f64], seconds: f64) -> Late
     }
 }
 
+/// Share of a limit that a sum of rounded figures may be off.
+const ROUNDING: f64 = 1e-9;
+
+/// Whether a latency is above a limit; one that is exactly at it keeps it.
+fn exceeds(latency: f64, seconds: f64) -> bool {
+    latency > seconds * (1.0 + ROUNDING)
+}
+
 /// Share of a load's mean that is taken for noise at most.
 const NOISE_MAX: f64 = 0.05;
 
 /// Whether the mean of any load exceeds a limit by more than what its measurements differ by.
 pub(super) fn is_exceeded(points: &[Point], seconds: f64) -> bool {
-    by_load(points).iter().any(|load| load.n / load.x > seconds * (1.0 + noise(load)))
+    by_load(points).iter().any(|load| exceeds(load.n / load.x, seconds * (1.0 + noise(load))))
 }
 
 /// Whether the smallest load that exceeds a limit does so by no more than its measurements differ by: where several loads take as long
 /// as the limit it is noise which of them does.
 pub(super) fn is_exceeded_by_noise(points: &[Point], seconds: f64) -> bool {
     let loads = by_load(points);
-    let first = loads.iter().find(|load| load.n / load.x > seconds);
+    let first = loads.iter().find(|load| exceeds(load.n / load.x, seconds));
     first.is_some_and(|load| load.n / load.x <= seconds * (1.0 + noise(load)))
 }
 
@@ -261,14 +269,14 @@ fn noise(load: &Load) -> f64 {
 pub(super) fn held_limit(points: &[Point], seconds: f64) -> LatencyLimit {
     let latencies: Vec<f64> = points.iter().map(|point| point.n / point.x).collect();
     let strict = measured_limit(points, &latencies, seconds);
-    if latencies.iter().all(|latency| *latency > seconds) {
+    if latencies.iter().all(|latency| exceeds(*latency, seconds)) {
         return strict;
     }
     let loads = by_load(points);
     let rows = rows(points, &latencies);
     let groups: Vec<&[[f64; 3]]> = rows.chunk_by(|a, b| a[0] == b[0]).collect();
     let means = means(&groups);
-    let is_held = |(load, row): (&Load, &[f64; 3])| row[2] <= seconds * (1.0 + noise(load));
+    let is_held = |(load, row): (&Load, &[f64; 3])| !exceeds(row[2], seconds * (1.0 + noise(load)));
     let held = loads.iter().zip(&means).rposition(is_held).filter(|at| at + 1 < means.len());
     // Where the largest load keeps it as well, no load is known that does not: where noisy means cross it says nothing.
     let Some(held) = held else {
@@ -276,7 +284,8 @@ pub(super) fn held_limit(points: &[Point], seconds: f64) -> LatencyLimit {
     };
     let at = crossing(&means[held..=held + 1], seconds).unwrap_or([means[held][0], means[held][1]]);
     let first = |means: &[[f64; 3]]| {
-        let first = means.first().filter(|first| first[2] > seconds).map(|first| [first[0], first[1]]);
+        let first =
+            means.first().filter(|first| exceeds(first[2], seconds)).map(|first| [first[0], first[1]]);
         first.or_else(|| crossing(means, seconds))
     };
     let mut intervals = drawn(&groups, rows.len(), &first);
@@ -340,7 +349,7 @@ fn unmeasured_limit(rows: &[[f64; 3]], seconds: f64) -> Option<((f64, f64), (f64
 
 /// The first two neighbours of which the one keeps the limit and the other does not.
 fn crossed(rows: &[[f64; 3]], seconds: f64) -> Option<&[[f64; 3]]> {
-    rows.windows(2).find(|pair| pair[0][2] <= seconds && pair[1][2] > seconds)
+    rows.windows(2).find(|pair| !exceeds(pair[0][2], seconds) && exceeds(pair[1][2], seconds))
 }
 
 /// Load and throughput where rows of load, throughput and latency first cross the limit, on a straight line of the latency
@@ -349,7 +358,7 @@ fn crossed(rows: &[[f64; 3]], seconds: f64) -> Option<&[[f64; 3]]> {
 /// percentile.
 fn crossing(rows: &[[f64; 3]], seconds: f64) -> Option<[f64; 2]> {
     let pair = crossed(rows, seconds)?;
-    let share = (seconds - pair[0][2]) / (pair[1][2] - pair[0][2]);
+    let share = (seconds - pair[0][2]).max(0.0) / (pair[1][2] - pair[0][2]);
     let on_line = |low: f64, high: f64| low + share * (high - low);
     let n = on_line(pair[0][0], pair[1][0]);
     let mean = |row: &[f64; 3]| row[0] / row[1];

@@ -71,6 +71,10 @@ const DRIFT_MIN: f64 = 0.05;
 const COURSE_PARTS: usize = 16;
 const PART_MIN: usize = 3;
 const BACK_MAX: f64 = 0.5;
+/// Range of the means of parts that is told where no shape is, as a share of the mean, and in mean differences of neighbours: noise
+/// with a memory of 0.9 has seven of them, of 0.97 fifteen.
+const STRAYS_MIN: f64 = 0.3;
+const STRAYS_STEPS: f64 = 20.0;
 /// Standard errors by which two levels have to differ: of all places where a series of some hundred intervals may be
 /// cut, one shows three and a half by chance.
 const LEVELS_CERTAIN: f64 = 5.0;
@@ -203,7 +207,10 @@ fn check_course(stretch: &Stretch, view: &StepView<'_>, found: &mut Found) {
         } else if turns {
             let (low, high) = range_of_means(&iops[warm..]);
             tell_up_and_down(low, high, view, found);
-        } else if !tell_wave(wave, &seconds[warm..], &iops[warm..], view, found) {
+        } else if !tell_wave(wave, &seconds[warm..], &iops[warm..], view, found)
+            // What comes due is no steady state of its own.
+            && !(seconds.iter().any(|second| second.due.is_none()) && tell_strays(&iops[warm..], view, found))
+        {
             memory(&iops[warm..], view, found);
         }
     } else if warm == 0
@@ -341,6 +348,35 @@ fn tell_wave(
         }
         None => tell_up_and_down(low, high, view, found),
     }
+    true
+}
+
+/// Tells throughput that stays nowhere although nothing makes it tremble: levels, waves and lines tell of one shape each, and of stairs
+/// that are left at the top again there are too many too short ones. Whether it is so.
+fn tell_strays(iops: &[f64], view: &StepView<'_>, found: &mut Found) -> bool {
+    let length = (iops.len() / COURSE_PARTS).max(PART_MIN);
+    let parts = iops.chunks_exact(length).map(|part| Sample::of(part).mean);
+    let (low, high) =
+        parts.fold((f64::INFINITY, 0.0_f64), |(low, high), mean| (low.min(mean), high.max(mean)));
+    let steps = iops.windows(2).map(|pair| (pair[1] - pair[0]).abs()).sum::<f64>();
+    let step = steps / iops.len().saturating_sub(1).max(1) as f64;
+    if high - low < STRAYS_MIN * Sample::of(iops).mean || high - low < STRAYS_STEPS * step {
+        return false;
+    }
+    found.weighed(
+        (high - low) / high,
+        "behaviour.drift",
+        Severity::Warn,
+        format!(
+            "{}throughput has no one level: over {length} intervals at a time it was between {} and {} IOPS, where an interval differs \
+             from the one before by {} on average",
+            view.place(),
+            Iops(low),
+            Iops(high),
+            Iops(step)
+        ),
+        "its mean is of no steady state: look what changes with it, such as the place on the device, or measure parts of it apart",
+    );
     true
 }
 

@@ -195,10 +195,11 @@ fn text(values: &[f64], unit: &str, percents: &[f64], found: &[QuantileEstimate]
     let (low, high) = extremes(values);
     let time = |value: f64| nanos(value).approximate();
     let mut text = format!(
-        "{} latencies, taken in {unit}: mean {}, standard deviation {}, smallest {}, largest {}\n\n",
+        "{} latenc{}, taken in {unit}: mean {}, standard deviation {}, smallest {}, largest {}\n\n",
         sample.count,
+        if sample.count == 1 { "y" } else { "ies" },
         time(sample.mean),
-        time(sample.stddev()),
+        if sample.count > 1 { time(sample.stddev()) } else { "n/a".to_owned() },
         time(low),
         time(high)
     );

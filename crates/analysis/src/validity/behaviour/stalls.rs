@@ -508,7 +508,14 @@ fn tell(series: &Series, is_lost: bool, usual: &Usual, view: &StepView<'_>, foun
         return false;
     };
     for (at, stall) in series.stalls.iter().take(MARKED_MAX).enumerate() {
-        let label = if at == 0 { label.clone() } else { single.to_owned() };
+        let mut label = if at == 0 { label.clone() } else { single.to_owned() };
+        let more = series.stalls.len().saturating_sub(MARKED_MAX);
+        if at + 1 == MARKED_MAX && more > 0 {
+            label += &format!(
+                ", and {more} more until {} s",
+                tenths(series.stalls.last().map_or(0.0, |last| last.began_s))
+            );
+        }
         found.mark(view, instant(stall.began_s), label);
     }
     let place = |stall: Option<&Stall>| tenths(stall.map_or(0.0, |stall| stall.began_s));

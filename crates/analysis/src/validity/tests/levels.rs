@@ -415,3 +415,24 @@ fn a_small_change_at_once_is_no_larger_as_a_drift() {
         }
     }
 }
+
+/// A disk whose zones slow down from 1000/s to 286/s is read in sequence: after 135 s it begins at the fastest one again. Wherever the
+/// run ends something is told, with noise and without.
+#[test]
+fn stairs_that_begin_again_are_told_wherever_they_end() {
+    let zones = [1.0, 1.5, 2.0, 2.5, 3.0, 3.5];
+    let rate = |second: f64| {
+        let mut left = second % 135.0;
+        let zone = zones.iter().find(|zone| {
+            left -= 10.0 * **zone;
+            left < 0.0
+        });
+        1000.0 / zone.expect("all of them take 135 s")
+    };
+    for seconds in (100..=300).step_by(10) {
+        for noise in [0.0, 0.02] {
+            let (found, _) = told_of(seconds, &rate, noise, 1);
+            assert!(!found.is_empty(), "{seconds} s with noise of {noise}: nothing was found");
+        }
+    }
+}

@@ -74,9 +74,9 @@ pub(super) fn set(options: &mut StreamOptions, settings: &Settings, span: Span, 
     if (1..settings.engine.depth).contains(depth_low) {
         options.refill_at.set(narrow(*depth_low), settings.span("iodepth_low", span));
     }
-    // Who waits for several takes up no more than these, unless that is said.
+    // No more are taken up than are waited for, unless that is said. Where nothing is said of batches the engine finds them.
     let complete_max = match (*complete_max, settings.engine.complete_min) {
-        (0, min @ 2..) => min,
+        (0, min) if min > 1 || settings.engine.batch.is_some() => min.max(1),
         (0, _) => 0,
         // As fio has it: no fewer than are waited for.
         (max, min) => max.max(min),
