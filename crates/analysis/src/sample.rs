@@ -15,7 +15,8 @@ use fathom_schema::{
     Memory, Moments, OpenRule, OperationKind, Outcome, Pacing, PassEnd, Passes, Phase, Quota, RangeSync,
     Record, Repeats, RingSettings, Run, RunFinished, RunStarted, SharePart, Size, SparseHistogram, Step,
     StepFinished, StepRecord, StepStarted, Stop, Stream, StreamLimits, StreamTally, StreamTotals, SyncRule,
-    Target, TargetFact, TargetKind, TargetTally, Think, TimeLimit, WorkerPlan, WorkerTotals, Workload, Zones,
+    Target, TargetFact, TargetKind, TargetTally, Think, ThreadUse, TimeLimit, WorkerPlan, WorkerTotals,
+    Workload, Zones,
 };
 use fathom_units::{Bytes, Nanos, Ratio};
 
@@ -292,6 +293,7 @@ fn second(shape: &StreamShape) -> StreamTally {
         failed_ns: 0.0,
         outside_ns: 0.0,
         cpu_ns,
+        used: ThreadUse::default(),
         depth_levels,
         submit_sizes: [0, all, 0, 0, 0, 0, 0],
         complete_sizes: [0, all, 0, 0, 0, 0, 0],

@@ -30,7 +30,7 @@ pub enum Progress {
     Unknown,
     /// It goes on.
     GoesOn,
-    /// It was killed.
+    /// It has ended without being able to say so: it was killed, or could not be stored.
     Killed,
 }
 
@@ -40,7 +40,7 @@ impl Progress {
         match self {
             Self::Unknown => "was killed or still goes on",
             Self::GoesOn => "still goes on",
-            Self::Killed => "was killed",
+            Self::Killed => "was killed, or could not be stored to its end",
         }
     }
 }

@@ -87,7 +87,8 @@ impl fmt::Display for ExecuteError {
             Self::Thread(error) => {
                 write!(
                     f,
-                    "cannot start a worker thread: {error}; use fewer workers or raise the limit (ulimit -u)"
+                    "cannot start a worker thread: {error}; use fewer workers, or raise what limits them: threads (ulimit -u), \
+                     address space (ulimit -v), pids.max of the control group"
                 )
             }
         }

@@ -26,7 +26,8 @@ use fathom_metrics::CellShape;
 use fathom_pattern::rng::{Purpose, derive};
 use fathom_pattern::{Filler, Generator, Planned, Trace};
 use fathom_schema::{
-    Emptied, ErrorPolicy, Extent, OperationKind, Pacing, Phase, Quota, Stream, VerifySchedule, WorkerPlan,
+    Emptied, ErrorPolicy, Extent, OperationKind, Pacing, Phase, Quota, Stream, ThreadUse, VerifySchedule,
+    WorkerPlan,
 };
 use fathom_units::Nanos;
 use rustix::io::Errno;
@@ -202,6 +203,8 @@ pub(crate) struct Worker<'a, E, C> {
     /// Present where data is verified.
     pub(crate) verifier: Option<Box<Verifier>>,
     cpu_at_cell: u64,
+    /// The same of what else it uses.
+    used_at_cell: thread::Usage,
 }
 
 /// Stands where an operation has a place and none was made.
@@ -423,6 +426,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             account: Account::default(),
             verifier,
             cpu_at_cell: 0,
+            used_at_cell: thread::Usage::default(),
             engine,
             clock,
             buffers,
@@ -459,7 +463,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         let start = self.times.start.since(self.times.step_start);
         self.recorder.begin(start, if ramps { Phase::Ramp } else { Phase::Measure });
         self.account = Account::open();
-        self.cpu_at_cell = thread::cpu_ns();
+        (self.cpu_at_cell, self.used_at_cell) = (thread::cpu_ns(), thread::usage());
         self.last_completion = now;
         self.integrated_until = now;
         if let Some(watch) = &mut self.watch {
@@ -768,14 +772,21 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
 
     /// Adds what is counted once per cell rather than once per operation.
     fn complete_cell(&mut self) {
-        let cpu = thread::cpu_ns();
+        let (cpu, used) = (thread::cpu_ns(), thread::usage());
         let cell = &mut self.recorder.cell;
         cell.cpu_ns += cpu.saturating_sub(self.cpu_at_cell);
-        self.cpu_at_cell = cpu;
+        cell.used.merge(used_since(&used, &self.used_at_cell));
+        (self.cpu_at_cell, self.used_at_cell) = (cpu, used);
         if E::SYNCHRONOUS {
             // One operation at a time: in flight exactly while it is served.
             cell.in_flight_ns = cell.service_sum_ns() + cell.failed_ns;
             cell.depth_levels[0] = cell.operations();
         }
     }
+}
+
+fn used_since(used: &thread::Usage, before: &thread::Usage) -> ThreadUse {
+    let thread::Usage { user_ns: _, system_ns, context_switches, major_faults, minor_faults } =
+        used.since(before);
+    ThreadUse { system_ns, context_switches, major_faults, minor_faults }
 }

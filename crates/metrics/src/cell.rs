@@ -5,7 +5,7 @@
 use crate::latency::{Latency, Tallied};
 use crate::operation::{OperationRow, Rows};
 use crate::target::{TargetCell, TargetCells};
-use fathom_schema::{KindTally, LatencySum, OperationKind, StreamTally, TargetTally};
+use fathom_schema::{KindTally, LatencySum, OperationKind, StreamTally, TargetTally, ThreadUse};
 
 /// Distinct error numbers kept apart per kind and cell; further ones are counted under the last slot's number.
 /// Devices report one or two (EIO, ENODATA, EREMOTEIO …).
@@ -41,6 +41,8 @@ pub struct Cell {
     pub outside_ns: i64,
     /// CPU time of the worker, nanoseconds.
     pub cpu_ns: u64,
+    /// See [`StreamTally::used`].
+    pub used: ThreadUse,
     /// See [`StreamTally::depth_levels`].
     pub depth_levels: [u64; 7],
     /// See [`StreamTally::submit_sizes`].
@@ -169,6 +171,7 @@ impl Cell {
             failed_ns: 0,
             outside_ns: 0,
             cpu_ns: 0,
+            used: ThreadUse::default(),
             depth_levels: [0; 7],
             submit_sizes: [0; 7],
             complete_sizes: [0; 7],
@@ -248,6 +251,7 @@ impl Cell {
             failed_ns,
             outside_ns,
             cpu_ns,
+            used,
             depth_levels,
             submit_sizes,
             complete_sizes,
@@ -261,6 +265,7 @@ impl Cell {
         targets.clear();
         *connections = Tallied::default();
         (*in_flight_ns, *failed_ns, *outside_ns, *cpu_ns) = (0, 0, 0, 0);
+        *used = ThreadUse::default();
         for classes in [depth_levels, submit_sizes, complete_sizes] {
             *classes = [0; 7];
         }
@@ -285,6 +290,7 @@ impl Cell {
             failed_ns: self.failed_ns as f64,
             outside_ns: self.outside_ns as f64,
             cpu_ns: self.cpu_ns,
+            used: self.used,
             depth_levels: self.depth_levels,
             submit_sizes: self.submit_sizes,
             complete_sizes: self.complete_sizes,

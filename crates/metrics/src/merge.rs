@@ -89,6 +89,7 @@ pub fn merge_tally(into: &mut StreamTally, from: &StreamTally) {
         failed_ns,
         outside_ns,
         cpu_ns,
+        used,
         depth_levels,
         submit_sizes,
         complete_sizes,
@@ -119,6 +120,7 @@ pub fn merge_tally(into: &mut StreamTally, from: &StreamTally) {
     into.failed_ns += failed_ns;
     into.outside_ns += outside_ns;
     into.cpu_ns += cpu_ns;
+    into.used.merge(*used);
     for (into, from) in [
         (&mut into.depth_levels, depth_levels),
         (&mut into.submit_sizes, submit_sizes),

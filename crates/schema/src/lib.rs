@@ -67,7 +67,7 @@ pub use step::{
     LayoutRule, Pacing, Quota, RangeSync, RatePiece, Repeats, ReuseClass, SharePart, Size, Step, Stream,
     StreamLimits, SyncRule, Target, TargetKind, Think, TimeLimit, Tree, WorkerPlan, Workload, ZoneShare,
 };
-pub use tally::{Interval, KindTally, LatencyTally, Moments, OperationKind, Phase, StreamTally};
+pub use tally::{Interval, KindTally, LatencyTally, Moments, OperationKind, Phase, StreamTally, ThreadUse};
 pub use targets::{LatencySum, TARGETS_COUNTED_MAX, TargetTally};
 pub use threshold::{Bound, BoundFigure, Condition, Threshold};
 pub use trace::{Replay, TraceFact, TraceFile, TraceKind, TraceName, TraceRule};

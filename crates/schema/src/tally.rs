@@ -110,6 +110,9 @@ pub struct StreamTally {
     pub outside_ns: f64,
     /// CPU time of the workers, in nanoseconds.
     pub cpu_ns: u64,
+    /// What else they used of their host; nothing in records of before it was counted.
+    #[serde(default, skip_serializing_if = "ThreadUse::is_none")]
+    pub used: ThreadUse,
     /// Operations by the number in flight right after their submission: 1, 2–3, 4–7, 8–15, 16–31, 32–63, ≥ 64.
     pub depth_levels: [u64; 7],
     /// Submissions by operations handed over at once: 0, 1–4, 5–8, 9–16, 17–32, 33–64, > 64.
@@ -130,6 +133,48 @@ pub struct StreamTally {
     /// Most arrivals waiting at once in a worker (open loop only); in an interval, of each worker in its own moment, added up: no
     /// more than these waited at once.
     pub backlog_max: u64,
+}
+
+/// What threads use of their host beside CPU time. Stored as the list of its four figures, since each interval has one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "[u64; 4]", into = "[u64; 4]")]
+pub struct ThreadUse {
+    /// The part of their CPU time that was the kernel's, nanoseconds.
+    pub system_ns: u64,
+    /// Context switches, voluntary and not.
+    pub context_switches: u64,
+    /// Page faults that needed I/O.
+    pub major_faults: u64,
+    /// Page faults that did not.
+    pub minor_faults: u64,
+}
+
+impl ThreadUse {
+    /// Whether it is nothing.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Adds that of other threads, or of another time.
+    pub fn merge(&mut self, other: Self) {
+        let Self { system_ns, context_switches, major_faults, minor_faults } = other;
+        self.system_ns += system_ns;
+        self.context_switches += context_switches;
+        self.major_faults += major_faults;
+        self.minor_faults += minor_faults;
+    }
+}
+
+impl From<[u64; 4]> for ThreadUse {
+    fn from([system_ns, context_switches, major_faults, minor_faults]: [u64; 4]) -> Self {
+        Self { system_ns, context_switches, major_faults, minor_faults }
+    }
+}
+
+impl From<ThreadUse> for [u64; 4] {
+    fn from(used: ThreadUse) -> Self {
+        [used.system_ns, used.context_switches, used.major_faults, used.minor_faults]
+    }
 }
 
 /// What operations of one kind did.

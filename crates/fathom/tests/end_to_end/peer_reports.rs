@@ -178,6 +178,31 @@ fn reports_come_while_the_jobs_run() {
     assert!((800.0..=1200.0).contains(&rates[rates.len() / 2]), "{rates:?} in {ended:#?}");
 }
 
+/// A job of system calls alone: in each report most of its time is the kernel's, and what it used grows.
+#[test]
+fn reports_on_the_way_tell_the_time_of_the_kernel() {
+    let bench = Bench::new();
+    let line = "fio --status-interval=500ms --output-format=json --output=out --name=a --filename=f --ioengine=psync --rw=read \
+                --bs=64k --size=1m --time_based --runtime=1600ms";
+    bench.fathom(line).expect(0, &[]);
+    let reports = std::fs::read_to_string(bench.path("out")).expect("it was written");
+    let jobs: Vec<serde_json::Value> = serde_json::Deserializer::from_str(&reports)
+        .into_iter::<serde_json::Value>()
+        .map(|document| document.expect("each is a document")["jobs"][0].clone())
+        .collect();
+    assert!(jobs.len() >= 3, "{}", jobs.len());
+    let number = |job: &serde_json::Value, key: &str| job[key].as_f64().expect("a number");
+    for job in &jobs {
+        let (user, system) = (number(job, "usr_cpu"), number(job, "sys_cpu"));
+        assert!(system > user && user + system <= 110.0, "{user} % and {system} %");
+    }
+    for counted in ["ctx", "minf", "majf"] {
+        let all: Vec<f64> = jobs.iter().map(|job| number(job, counted)).collect();
+        assert!(all.is_sorted(), "{counted}: {all:?}");
+    }
+    assert!(number(&jobs[0], "ctx") + number(&jobs[0], "minf") > 0.0, "{}", jobs[0]);
+}
+
 /// The first document of what a tool prints.
 fn first_document(program: &[&str], bench: &Bench, line: &str) -> serde_json::Value {
     let words: Vec<&str> = line.split(' ').collect();

@@ -5,7 +5,7 @@ use super::{FioEntry, FioNames, FioNotStarted, FioSampling, FioWorkers};
 use fathom_metrics::{merge_kind, merge_tally};
 use fathom_schema::{
     DepthSearch, EngineKind, Interval, KindTally, Moments, OperationKind, Phase, Quota, Record, StepRecord,
-    Stream, StreamTally, Tolerance, VerifyTotals, WorkerTotals,
+    Stream, StreamTally, ThreadUse, Tolerance, VerifyTotals, WorkerTotals,
 };
 use fathom_units::Nanos;
 use std::collections::BTreeMap;
@@ -238,7 +238,13 @@ fn add_intervals(sums: &mut Sums, step: &StepRecord, stream_at: usize, worker: O
     }
     let part = worker.map_or((0, 1), |worker| (worker as u64, count));
     share_out(&mut tally, part);
-    sums.user_ns += tally.cpu_ns;
+    let ThreadUse { system_ns, context_switches, major_faults, minor_faults } = tally.used;
+    let system_ns = system_ns.min(tally.cpu_ns);
+    sums.user_ns += tally.cpu_ns - system_ns;
+    sums.system_ns += system_ns;
+    sums.context_switches += context_switches;
+    sums.major_faults += major_faults;
+    sums.minor_faults += minor_faults;
     sums.errors += errors_among(&step.started.step.streams[stream_at], tally.kinds.iter());
     sums.add_tally(&tally, end.since(start), if worker.is_some() { 1 } else { count });
 }
@@ -260,6 +266,7 @@ fn share_out(tally: &mut StreamTally, (index, count): (u64, u64)) {
         failed_ns: _,
         outside_ns: _,
         cpu_ns,
+        used,
         depth_levels,
         submit_sizes,
         complete_sizes,
@@ -271,6 +278,8 @@ fn share_out(tally: &mut StreamTally, (index, count): (u64, u64)) {
     } = tally;
     *in_flight_ns /= count as f64;
     [cpu_ns, arrivals, arrivals_late, arrivals_dropped].into_iter().for_each(share);
+    let ThreadUse { system_ns, context_switches, major_faults, minor_faults } = used;
+    [system_ns, context_switches, major_faults, minor_faults].into_iter().for_each(share);
     [depth_levels, submit_sizes, complete_sizes].into_iter().flatten().for_each(share);
     for KindTally {
         kind: _,

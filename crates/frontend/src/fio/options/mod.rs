@@ -432,8 +432,9 @@ fn read(
         Value::Bytes(min, max, set) => {
             set(settings, in_range(single(text, Unit::Bytes, base, misreads), min, max).map_err(bad)?);
         }
-        // Elsewhere a dash parts two values; one that begins with it is below 0 to fio, of which nothing comes.
-        Value::Triple(..) | Value::Span(..) if text.trim_start().starts_with('-') => {
+        // Elsewhere a dash parts two values; one that begins with it is below 0 to fio, of which nothing comes, or, of times, a job
+        // without an end.
+        Value::Triple(..) | Value::Span(..) | Value::Time(..) if text.trim_start().starts_with('-') => {
             return Err(bad(format!("\"{}\" is below 0", shortened(text))));
         }
         Value::Triple(unit, min, max, set) => {
