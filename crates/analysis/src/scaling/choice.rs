@@ -3,13 +3,14 @@
 
 use super::fit::{Fit, Point, Weighting};
 use super::law::{Law, Operating};
+use super::remarks::{lack_of_fit, mixed, remarks, units_between, unmeasured};
 use super::resample::{AGAIN_MIN, resample};
 use super::{curve, verdict::Verdict};
 use crate::statistics::{f_beyond, runs_p};
 
 /// Residual that a law may leave, as a share: beyond it the curve is not this law. A tenth is what someone who
 /// sizes a system by the law would still accept.
-const ERROR_MAX: f64 = 0.10;
+pub(super) const ERROR_MAX: f64 = 0.10;
 /// Share of what each load brings at first that it still brings at the last one of a law that is a straight line.
 const STRAIGHT_SHARE: f64 = 0.999;
 /// What a law may leave at a load, as a share, however much it looks like noise, unless measuring that load again and again
@@ -22,12 +23,12 @@ const FIT_P_MIN: f64 = 0.01;
 /// Chance below which the order of residuals is no accident.
 const RUNS_P_MIN: f64 = 0.01;
 /// Advantage by `AICc` from which on the other law has no support (Burnham & Anderson 2004).
-const AICC_DECISIVE: f64 = 10.0;
+pub(super) const AICC_DECISIVE: f64 = 10.0;
 /// Advantage by it up to which the straight line has support as well, though less (Burnham & Anderson 2004): nothing is said to
 /// saturate by so little.
-const AICC_SUPPORTED: f64 = 7.0;
+pub(super) const AICC_SUPPORTED: f64 = 7.0;
 /// Difference by which two of it are the same.
-const AICC_SAME: f64 = 1e-6;
+pub(super) const AICC_SAME: f64 = 1e-6;
 /// A figure with its 95 % interval; `None` where the data carries none.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
@@ -262,32 +263,13 @@ fn ceiling(found: Option<Estimate>, resampled: &[Law], most_shown: f64) -> Optio
     Some(Estimate { value, interval: interval.map(|(low, high)| (low, high.max(most_shown))) })
 }
 
-/// What is to be said of a law that the means of repeated measurements are not on.
-fn lack_of_fit(fit: &Fit) -> String {
-    format!(
-        "{}: it passes the loads by more than measuring them again scattered, by up to {:.1} %: intervals count that, but the curve \
-         has a shape of its own",
-        fit.law.name(),
-        fit.max_relative_error * 100.0
-    )
-}
-
 /// One resample in so many that has a peak where the law has none, or the other way round, leaves open which it is: of as many curves
 /// without a peak as see one by chance, the 95 % interval of what lies at 95 % of that peak would be wrong each time.
 const MIXED_IN: usize = 500;
 
-fn is_mixed(resampled: &[Law]) -> bool {
+pub(super) fn is_mixed(resampled: &[Law]) -> bool {
     let peaked = resampled.iter().filter(|law| law.peak().is_some()).count();
     peaked.min(resampled.len() - peaked) * MIXED_IN > resampled.len()
-}
-
-/// What is to be said where resamples have a peak in part.
-fn mixed(resampled: &[Law]) -> Option<String> {
-    is_mixed(resampled).then(|| {
-        "whether throughput falls beyond a peak is not certain: the load at 95 % of the most has no interval, since it is another \
-         one with a peak than without"
-            .to_owned()
-    })
 }
 
 /// Share of the most below which the last two loads of a curve without a law are said to have fallen.
@@ -304,44 +286,8 @@ fn fallen(loads: &[curve::Load]) -> Option<Operating> {
     }
 }
 
-/// What is to be said of a load at 95 % of the most that no law tells, and that lies between loads that are far apart.
-fn unmeasured(is_read_off: bool, loads: &[curve::Load]) -> Option<String> {
-    let (low, high) = curve::unmeasured_share(loads, 0.95).filter(|_| is_read_off)?;
-    Some(format!(
-        "the load at 95 % of the most is not known better than its interval: no load between {low} and {high} was measured"
-    ))
-}
-
 /// Sharpness up to which a soft minimum is contention alone: its bound of 1, but for rounding.
 const SHARPNESS_LEAST: f64 = 1.0 + 1e-6;
-
-/// Share of linear growth that the smallest load has to keep by a law for what one operation alone does to be told by it.
-const ALONE_SHARE_MIN: f64 = 0.8;
-
-/// What is to be said of the units in parallel where one operation alone was not measured and the smallest load is too far from it:
-/// eight at a time at 1 ms each may be eight units of 1 ms or one of 125 µs. Throughput grows by no more than the load, and does
-/// not fall with it: the units are no fewer than the ceiling has in throughputs of the smallest load, and no more than that times
-/// the load.
-fn units_between(law: &Law, loads: &[curve::Load]) -> Option<String> {
-    let first = loads.first().filter(|first| first.n > 1.0)?;
-    let ceiling = law.most()?;
-    if law.throughput(first.n) >= ALONE_SHARE_MIN * law.throughput(1.0) * first.n {
-        return None;
-    }
-    let least = (ceiling / first.x).max(1.0);
-    let rounded = |value: f64| (value * 100.0).round() / 100.0;
-    let most = rounded(least * first.n);
-    let between = if least < 1.05 {
-        format!("at most {most}")
-    } else {
-        format!("between {} and {most}", rounded(least))
-    };
-    Some(format!(
-        "parallel units: {between}; no load below {} was measured, so that few fast units cannot be told from many slow ones; measure \
-         from load 1 on",
-        rounded(first.n)
-    ))
-}
 
 /// The law with a kink instead, which is looked for only where no smooth law will do, and taken where it is plainly better than
 /// that, and than the straight line, which may have been left out for what single loads are off.
@@ -474,29 +420,13 @@ fn explains(fit: &Fit, points: &[Point], weighting: Weighting, loads: &[curve::L
 
 /// Loads of which a law leaves more than a reader would accept, each with the share of what was measured there, and more than
 /// measuring them again scattered.
-fn misfits(fit: &Fit, loads: &[curve::Load]) -> Vec<(f64, f64)> {
+pub(super) fn misfits(fit: &Fit, loads: &[curve::Load]) -> Vec<(f64, f64)> {
     loads
         .iter()
         .map(|load| (load, (fit.law.throughput(load.n) - load.x).abs()))
         .filter(|(load, error)| *error > (ERROR_MAX * load.x).max(load.margin.unwrap_or(0.0)))
         .map(|(load, error)| (load.n, error / load.x))
         .collect()
-}
-
-/// What is to be said of a law that lies far from some loads, which small ones may where every operation counts alike.
-fn misfit(fit: &Fit, loads: &[curve::Load]) -> Option<String> {
-    let misfits = misfits(fit, loads);
-    let (n, share) = misfits.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let n = (n * 100.0).round() / 100.0;
-    Some(format!(
-        "{}: it leaves {:.0} % of what was measured at load {n}, and more than {:.0} % at {} of {} loads: it describes the others, and what \
-         it says of these is no figure of theirs",
-        fit.law.name(),
-        share * 100.0,
-        ERROR_MAX * 100.0,
-        misfits.len(),
-        loads.len()
-    ))
 }
 
 /// Chance that the means of loads lie as far from a law, or farther, when all that keeps them from it is what
@@ -625,90 +555,6 @@ fn law_limit(
         is_exceeded: false,
         is_exceeded_at_first: false,
     }
-}
-
-fn remarks(
-    fits: &[Fit],
-    chosen: Option<usize>,
-    verdict: Verdict,
-    points: &[Point],
-    loads: &[curve::Load],
-    reads_off: bool,
-) -> Vec<String> {
-    let mut remarks = Vec::new();
-    // What is flat needs no law.
-    if loads.len() < LOADS_MIN && verdict != Verdict::Flat {
-        remarks.push(format!(
-            "only {} different loads: a law needs at least {LOADS_MIN} to be told from another",
-            loads.len()
-        ));
-    }
-    if (chosen.is_none() || reads_off) && loads.iter().any(|load| load.margin.is_none()) {
-        remarks.push(
-            "a load was measured once: what is read off between the loads has no interval; measure each again"
-                .to_owned(),
-        );
-    }
-    let aicc = |is_line: bool| {
-        let of_kind = fits.iter().filter(|fit| matches!(fit.law, Law::Linear { .. }) == is_line);
-        of_kind.filter_map(|fit| fit.aicc).reduce(f64::min)
-    };
-    let is_near = aicc(true).zip(aicc(false)).is_some_and(|(line, bent)| line < bent + AICC_SUPPORTED);
-    if chosen.is_none() && verdict == Verdict::NoLaw && is_near && !curve::falls(loads) {
-        remarks.push(
-            "so few measurements do not tell a law that bends from a straight line with noise, and that passes some loads by too much to \
-             be taken: measure more loads, and each again"
-                .to_owned(),
-        );
-    }
-    remarks.extend(curve::outliers(points));
-    remarks.extend(chosen.and_then(|at| misfit(&fits[at], loads)));
-    let own = chosen.and_then(|at| fits[at].aicc);
-    // Nor does it matter which law would fit the noise of what is flat.
-    for fit in fits.iter().filter(|fit| {
-        verdict != Verdict::Flat && own.zip(fit.aicc).is_some_and(|(own, aicc)| aicc + AICC_SAME < own)
-    }) {
-        remarks.push(match fit.law {
-            Law::Capped { .. } => format!(
-                "capped: its AICc is lower, but a kink is taken for true only where that is by more than {AICC_DECISIVE:.0}"
-            ),
-            law if curve::falls(loads) && !matches!(law, Law::Usl { .. }) => {
-                format!("{}: its AICc is lower, but throughput falls at the last loads, which this law cannot", law.name())
-            }
-            law if own.zip(fit.aicc).is_some_and(|(own, aicc)| own < aicc + AICC_SUPPORTED)
-                && chosen.is_some_and(|at| matches!(fits[at].law, Law::Linear { .. })) =>
-            {
-                format!("{}: its AICc is lower, but by too little to say that throughput bends", law.name())
-            }
-            law => format!(
-                "{}: its AICc is lower, but it leaves more than {:.0} % somewhere, so that it is no law of these points",
-                law.name(),
-                ERROR_MAX * 100.0
-            ),
-        });
-    }
-    if let Some(Fit { law: Law::SoftMin { sharpness, .. }, coefficients, .. }) = chosen.map(|at| &fits[at])
-        && coefficients.iter().any(|c| c.at_bound)
-    {
-        remarks.push(if *sharpness > 1.5 {
-            format!(
-                "softmin: q is held at {sharpness:.0}, its bound: the knee is sharper than loads so far apart can tell"
-            )
-        } else {
-            "softmin: q is held at 1, its bound: the bend is wider than this law can be, and its ceiling uncertain"
-                .to_owned()
-        });
-    }
-    for fit in fits {
-        if let (Law::Usl { beta: 0.0, .. }, Some(free)) = (fit.law, &fit.unconstrained)
-            && free.iter().any(|c| c.name == "beta" && c.value < 0.0)
-        {
-            remarks.push(
-                "usl: β is held at 0, its bound: no load is seen beyond which throughput falls".to_owned(),
-            );
-        }
-    }
-    remarks
 }
 
 #[cfg(test)]

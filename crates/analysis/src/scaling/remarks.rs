@@ -1,0 +1,162 @@
+//! What a reader of a curve should know beside its answers, in words: what no law tells, what it leaves, what was not measured.
+//! Chooses no law.
+
+use super::choice::{AICC_DECISIVE, AICC_SAME, AICC_SUPPORTED, ERROR_MAX, LOADS_MIN, is_mixed, misfits};
+use super::fit::{Fit, Point};
+use super::law::Law;
+use super::{curve, verdict::Verdict};
+
+/// What is to be said of a law that the means of repeated measurements are not on.
+pub(super) fn lack_of_fit(fit: &Fit) -> String {
+    format!(
+        "{}: it passes the loads by more than measuring them again scattered, by up to {:.1} %: intervals count that, but the curve \
+         has a shape of its own",
+        fit.law.name(),
+        fit.max_relative_error * 100.0
+    )
+}
+
+/// What is to be said where resamples have a peak in part.
+pub(super) fn mixed(resampled: &[Law]) -> Option<String> {
+    is_mixed(resampled).then(|| {
+        "whether throughput falls beyond a peak is not certain: the load at 95 % of the most has no interval, since it is another \
+         one with a peak than without"
+            .to_owned()
+    })
+}
+
+/// What is to be said of a load at 95 % of the most that no law tells, and that lies between loads that are far apart.
+pub(super) fn unmeasured(is_read_off: bool, loads: &[curve::Load]) -> Option<String> {
+    let (low, high) = curve::unmeasured_share(loads, 0.95).filter(|_| is_read_off)?;
+    Some(format!(
+        "the load at 95 % of the most is not known better than its interval: no load between {low} and {high} was measured"
+    ))
+}
+
+/// Share of linear growth that the smallest load has to keep by a law for what one operation alone does to be told by it.
+const ALONE_SHARE_MIN: f64 = 0.8;
+
+/// What is to be said of the units in parallel where one operation alone was not measured and the smallest load is too far from it:
+/// eight at a time at 1 ms each may be eight units of 1 ms or one of 125 µs. Throughput grows by no more than the load, and does
+/// not fall with it: the units are no fewer than the ceiling has in throughputs of the smallest load, and no more than that times
+/// the load.
+pub(super) fn units_between(law: &Law, loads: &[curve::Load]) -> Option<String> {
+    let first = loads.first().filter(|first| first.n > 1.0)?;
+    let ceiling = law.most()?;
+    if law.throughput(first.n) >= ALONE_SHARE_MIN * law.throughput(1.0) * first.n {
+        return None;
+    }
+    let least = (ceiling / first.x).max(1.0);
+    let rounded = |value: f64| (value * 100.0).round() / 100.0;
+    let most = rounded(least * first.n);
+    let between = if least < 1.05 {
+        format!("at most {most}")
+    } else {
+        format!("between {} and {most}", rounded(least))
+    };
+    Some(format!(
+        "parallel units: {between}; no load below {} was measured, so that few fast units cannot be told from many slow ones; measure \
+         from load 1 on",
+        rounded(first.n)
+    ))
+}
+
+/// What is to be said of a law that lies far from some loads, which small ones may where every operation counts alike.
+pub(super) fn misfit(fit: &Fit, loads: &[curve::Load]) -> Option<String> {
+    let misfits = misfits(fit, loads);
+    let (n, share) = misfits.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let n = (n * 100.0).round() / 100.0;
+    Some(format!(
+        "{}: it leaves {:.0} % of what was measured at load {n}, and more than {:.0} % at {} of {} loads: it describes the others, and what \
+         it says of these is no figure of theirs",
+        fit.law.name(),
+        share * 100.0,
+        ERROR_MAX * 100.0,
+        misfits.len(),
+        loads.len()
+    ))
+}
+
+pub(super) fn remarks(
+    fits: &[Fit],
+    chosen: Option<usize>,
+    verdict: Verdict,
+    points: &[Point],
+    loads: &[curve::Load],
+    reads_off: bool,
+) -> Vec<String> {
+    let mut remarks = Vec::new();
+    // What is flat needs no law.
+    if loads.len() < LOADS_MIN && verdict != Verdict::Flat {
+        remarks.push(format!(
+            "only {} different loads: a law needs at least {LOADS_MIN} to be told from another",
+            loads.len()
+        ));
+    }
+    if (chosen.is_none() || reads_off) && loads.iter().any(|load| load.margin.is_none()) {
+        remarks.push(
+            "a load was measured once: what is read off between the loads has no interval; measure each again"
+                .to_owned(),
+        );
+    }
+    let aicc = |is_line: bool| {
+        let of_kind = fits.iter().filter(|fit| matches!(fit.law, Law::Linear { .. }) == is_line);
+        of_kind.filter_map(|fit| fit.aicc).reduce(f64::min)
+    };
+    let is_near = aicc(true).zip(aicc(false)).is_some_and(|(line, bent)| line < bent + AICC_SUPPORTED);
+    if chosen.is_none() && verdict == Verdict::NoLaw && is_near && !curve::falls(loads) {
+        remarks.push(
+            "so few measurements do not tell a law that bends from a straight line with noise, and that passes some loads by too much to \
+             be taken: measure more loads, and each again"
+                .to_owned(),
+        );
+    }
+    remarks.extend(curve::outliers(points));
+    remarks.extend(chosen.and_then(|at| misfit(&fits[at], loads)));
+    let own = chosen.and_then(|at| fits[at].aicc);
+    // Nor does it matter which law would fit the noise of what is flat.
+    for fit in fits.iter().filter(|fit| {
+        verdict != Verdict::Flat && own.zip(fit.aicc).is_some_and(|(own, aicc)| aicc + AICC_SAME < own)
+    }) {
+        remarks.push(match fit.law {
+            Law::Capped { .. } => format!(
+                "capped: its AICc is lower, but a kink is taken for true only where that is by more than {AICC_DECISIVE:.0}"
+            ),
+            law if curve::falls(loads) && !matches!(law, Law::Usl { .. }) => {
+                format!("{}: its AICc is lower, but throughput falls at the last loads, which this law cannot", law.name())
+            }
+            law if own.zip(fit.aicc).is_some_and(|(own, aicc)| own < aicc + AICC_SUPPORTED)
+                && chosen.is_some_and(|at| matches!(fits[at].law, Law::Linear { .. })) =>
+            {
+                format!("{}: its AICc is lower, but by too little to say that throughput bends", law.name())
+            }
+            law => format!(
+                "{}: its AICc is lower, but it leaves more than {:.0} % somewhere, so that it is no law of these points",
+                law.name(),
+                ERROR_MAX * 100.0
+            ),
+        });
+    }
+    if let Some(Fit { law: Law::SoftMin { sharpness, .. }, coefficients, .. }) = chosen.map(|at| &fits[at])
+        && coefficients.iter().any(|c| c.at_bound)
+    {
+        remarks.push(if *sharpness > 1.5 {
+            format!(
+                "softmin: q is held at {sharpness:.0}, its bound: the knee is sharper than loads so far apart can tell"
+            )
+        } else {
+            "softmin: q is held at 1, its bound: the bend is wider than this law can be, and its ceiling uncertain"
+                .to_owned()
+        });
+    }
+    for fit in fits {
+        if let (Law::Usl { beta: 0.0, .. }, Some(free)) = (fit.law, &fit.unconstrained)
+            && free.iter().any(|c| c.name == "beta" && c.value < 0.0)
+        {
+            remarks.push(
+                "usl: β is held at 0, its bound: no load is seen beyond which throughput falls".to_owned(),
+            );
+        }
+    }
+    remarks
+}
