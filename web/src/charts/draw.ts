@@ -124,7 +124,10 @@ function xScale(now: () => Spec): uPlot.Scale {
       // A single place is in the middle; time does not begin before its begin.
       if (first === last) return [first >= 0 ? Math.max(0, first - 1) : first - 1, last + 1];
       const room = (last - first) * (plot.data[0].length < 40 ? 0.02 : 0);
-      return [first - room, last + room];
+      // What was marked in the last interval lies beyond the middle of it.
+      const cell = (last - first) / Math.max(1, spec.x.length - 1);
+      const marked = (spec.marks ?? []).filter((mark) => mark.axis === "x" && mark.at <= last + cell);
+      return [first - room, Math.max(last + room, ...marked.map((mark) => mark.at))];
     },
   };
 }

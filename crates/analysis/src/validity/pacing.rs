@@ -197,13 +197,25 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
             "pacing.backlog",
             if has_bursts { Severity::Info } else { Severity::Warn },
             format!(
-                "{place}up to {backlog_max} of {} arrivals waited at once, before {achieved} operations per second \
-                 were achieved over all{}",
-                tally.arrivals,
+                "{place}up to {backlog_max} {} waited at once, before {achieved} operations per second were achieved over all{}",
+                who_arrived(measured, ended),
                 left_waiting(measured)
             ),
             "for a time more came than was done, and response times are of that time as well: look at them over time",
         );
+    }
+}
+
+/// Of whom those that waited are: an operation is of what was measured where it was submitted there, and may have come due in the
+/// ramp. `ended`: operations that were done or failed.
+fn who_arrived(measured: &Measured, ended: u64) -> String {
+    let StreamTally { arrivals, arrivals_dropped, .. } = measured.tally;
+    let (left, _) = measured.left_waiting();
+    match (ended + arrivals_dropped + left).saturating_sub(arrivals) {
+        0 => format!("of {arrivals} arrivals"),
+        of_ramp => {
+            format!("of {} arrivals, of which {of_ramp} had come due in the ramp,", arrivals + of_ramp)
+        }
     }
 }
 

@@ -29,7 +29,7 @@ use crate::load::{self, Loaded};
 use crate::output::Spared;
 use crate::session::{self, Attempt, Manner, Planned};
 use crate::{diagnose, output, terminal};
-use fallen::Fallen;
+use fallen::{Changes, Fallen};
 use fathom_frontend::fio::{self, Eta, Extras, IdleProfile, JobClone, Switches};
 use fathom_model::{Diagnostic, Level};
 use fathom_run::{Asked, Changes, Stop};
@@ -316,7 +316,8 @@ fn run_part(
     let extras = loaded.extras.clone();
     let sources = loaded.job.sources.clone();
     let attempt = session::attempt(loaded, consent, &store)?;
-    let (attempt, fallen) = fallen::split(attempt, &session::consent_of(consent, true));
+    let changes = if switches.readonly { Changes::Forbidden } else { Changes::Allowed };
+    let (attempt, fallen) = fallen::split(attempt, &session::consent_of(consent, true), changes);
     fallen::tell(&fallen, &sources);
     reports.say_fallen(&fallen);
     let collected =
@@ -325,9 +326,7 @@ fn run_part(
         return Ok(ran_none(&attempt, fallen, collected, reports, switches, targets, before));
     }
     let planned = attempt.settle()?;
-    if switches.readonly {
-        forbid_changes(&planned)?;
-    }
+    changes.refuse(&planned.plan, &planned.facts)?;
     let spared = spared_by_all(&planned.facts, &planned.loaded.files, targets, before);
     // With the first part all of them are looked at: what is amiss with the last shall not cost the time of the others.
     check_outputs(if before.is_none() { whole } else { &extras }, switches, &spared)?;
@@ -459,33 +458,6 @@ fn allow_trigger(switches: &Switches, consent: &ConsentArgs) -> Result<(), Exit>
          the command line"
     ));
     Err(Exit::Unsafe)
-}
-
-/// `--readonly`: nothing that is there may change, and nothing be made. fio ends with 1 too where a file it is to read is
-/// absent or short (seen with 3.33), though only after it has tried.
-fn forbid_changes(planned: &Planned) -> Result<(), Exit> {
-    let Planned { loaded: _, facts, plan, earlier: _ } = planned;
-    for intent in &plan.intents {
-        let is_absent = facts.targets.iter().any(|fact| {
-            fact.path == intent.path && matches!(fact.kind, FileKind::Absent | FileKind::NoFolder)
-        });
-        let would = match intent {
-            _ if is_absent => "created",
-            intent if intent.deletes => "removed",
-            intent if intent.writes => "written",
-            intent if intent.trims => "trimmed",
-            intent if intent.needs().0 > 0 => "laid out",
-            intent if intent.changes() => "removed",
-            _ => continue,
-        };
-        let path = diagnose::printable(&intent.path.display().to_string());
-        terminal::message(&format!(
-            "refused [fio.readonly]: {path}: would be {would}, which --readonly forbids; leave --readonly out, or \
-             read what is there"
-        ));
-        return Err(Exit::Unsafe);
-    }
-    Ok(())
 }
 
 /// Looks at the report's file and the logs before the run. A log that merely cannot be written does not keep fio from

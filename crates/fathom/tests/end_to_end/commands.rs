@@ -114,8 +114,9 @@ fn readonly_forbids_every_change() {
     let bench = Bench::new();
     bench.write("old", [0x5a; 8192]);
     bench.fathom("fio --name=a --ioengine=filecreate --filename=made --filesize=4k").expect(0, &[]);
+    bench.check_refused("fio --readonly --name=a --bs=4k --filename=old --rw=write", 1, &["--readonly"]);
+    let before = bench.snapshot();
     for (rest, says) in [
-        ("--filename=old --rw=write", "--readonly"),
         ("--filename=old --rw=read --size=1m", "old: would be laid out"),
         ("--filename=new --rw=read --size=1m", "new: would be created"),
         ("--filename=old --rw=read --unlink=1", "old: would be removed"),
@@ -126,9 +127,18 @@ fn readonly_forbids_every_change() {
         ("--ioengine=dircreate --filename=nd/new", "nd/new: would be created"),
         ("--ioengine=filedelete --filename=made --filesize=4k", "made: would be removed"),
     ] {
-        bench.check_refused(&format!("fio --readonly --name=a --bs=4k {rest}"), 1, &[says]);
+        // As in fio it is the job that fails, with a document that says so.
+        let ended = bench.fathom(&format!("fio --readonly --output-format=json --name=a --bs=4k {rest}"));
+        let job = &ended.expect(1, &[says]).json()["jobs"][0];
+        let errno = if says.ends_with("created") { 2 } else { 1 };
+        assert_eq!((&job["error"], &job["read"]["total_ios"]), (&errno.into(), &0.into()), "{ended:?}");
+        assert!(bench.snapshot() == before, "{rest} changed something");
     }
-    let before = bench.snapshot();
+    // Others of the run are done.
+    let line = "fio --readonly --output-format=json --bs=4k --rw=read --name=a --filename=new --size=1m --name=b --filename=old";
+    let document = bench.fathom(line).expect(1, &["new: would be created"]).json();
+    let done = |at: usize| document["jobs"][at]["read"]["total_ios"].as_u64();
+    assert_eq!((done(0), done(1)), (Some(0), Some(2)), "{document}");
     bench.fathom("fio --readonly --name=a --bs=4k --filename=old --rw=read").expect(0, &[]);
     assert!(bench.snapshot() == before);
 }

@@ -2,10 +2,11 @@
 //! filesystem without room. As with fio they fail by themselves, and the others run. Owns which faults are such and how they
 //! are told; does not know how a report shows a job that failed.
 
+use crate::exit::Exit;
 use crate::session::{self, Attempt};
 use crate::{diagnose, terminal};
 use fathom_model::{Diagnostic, Diagnostics, Engine, Job, Level, Named, Sources, StreamOptions};
-use fathom_planner::safety::{self, Consent};
+use fathom_planner::safety::{self, Consent, Intent};
 use fathom_planner::{Plan, PlanNote};
 use fathom_schema::{Facts, FileKind, HostLimits, NoteKind, Severity};
 use rustix::io::Errno;
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 /// Faults that fio finds when a job starts, not when it is read, with the error that the job then has: those of fio 3.33, but
 /// for a file that `allow_file_create=0` forbids to make, which fio calls no error and ends with 1 all the same.
-const AT_START: [(&str, Errno); 20] = [
+const AT_START: [(&str, Errno); 22] = [
     ("plan.needs-size", Errno::INVAL),
     ("plan.not-aligned", Errno::INVAL),
     ("plan.direct-refused", Errno::INVAL),
@@ -35,7 +36,13 @@ const AT_START: [(&str, Errno); 20] = [
     ("target.no-medium", Errno::NOMEDIUM),
     ("trace.unusable", Errno::INVAL),
     ("unsafe.kind", Errno::PERM),
+    (READ_ONLY_ABSENT, Errno::NOENT),
+    (READ_ONLY, Errno::PERM),
 ];
+
+/// What `--readonly` forbids: to make a file, and to change one.
+const READ_ONLY_ABSENT: &str = "fio.readonly-absent";
+const READ_ONLY: &str = "fio.readonly";
 
 /// Regions that are smaller than a block. fio finds those when it reads a job that says so, and then runs nothing; a file that
 /// is too small it finds when the job starts.
@@ -67,17 +74,61 @@ pub(super) struct Fallen {
     faults: Diagnostics,
 }
 
+/// Whether nothing may be changed: `--readonly`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Changes {
+    Allowed,
+    Forbidden,
+}
+
+impl Changes {
+    /// What of a plan is forbidden: a code with the reason for each. fio ends with 1 too where a file it is to read is absent or short
+    /// (seen with 3.33), though only after it has tried.
+    fn forbidden(self, plan: &Plan, facts: &Facts) -> Vec<(&'static str, String)> {
+        let intents = plan.intents.iter().filter(|_| self == Self::Forbidden);
+        intents.filter_map(|intent| forbidden(intent, facts)).collect()
+    }
+
+    /// Lets nothing begin that is forbidden, where no stream could be told to be the one that would do it.
+    pub(super) fn refuse(self, plan: &Plan, facts: &Facts) -> Result<(), Exit> {
+        let Some((_, reason)) = self.forbidden(plan, facts).into_iter().next() else { return Ok(()) };
+        terminal::message(&format!("refused [{READ_ONLY}]: {}", diagnose::printable(&reason)));
+        Err(Exit::Unsafe)
+    }
+}
+
+fn forbidden(intent: &Intent, facts: &Facts) -> Option<(&'static str, String)> {
+    let is_absent = facts
+        .targets
+        .iter()
+        .any(|fact| fact.path == intent.path && matches!(fact.kind, FileKind::Absent | FileKind::NoFolder));
+    let (code, would) = match intent {
+        _ if is_absent => (READ_ONLY_ABSENT, "created"),
+        intent if intent.deletes => (READ_ONLY, "removed"),
+        intent if intent.writes => (READ_ONLY, "written"),
+        intent if intent.trims => (READ_ONLY, "trimmed"),
+        intent if intent.needs().0 > 0 => (READ_ONLY, "laid out"),
+        intent if intent.changes() => (READ_ONLY, "removed"),
+        _ => return None,
+    };
+    let path = intent.path.display();
+    let reason = format!(
+        "{path}: would be {would}, which --readonly forbids; leave --readonly out, or read what is there"
+    );
+    Some((code, reason))
+}
+
 /// Takes the streams that cannot start out of what is to be run; there may be none left. Faults of another sort leave
 /// everything as it is.
-pub(super) fn split(attempt: Attempt, consent: &Consent) -> (Attempt, Vec<Fallen>) {
+pub(super) fn split(attempt: Attempt, consent: &Consent, changes: Changes) -> (Attempt, Vec<Fallen>) {
     if attempt.loaded.job.streams.len() > TRIED_MAX
         || attempt.loaded.diagnostics.has_errors()
-        || !is_refused(&attempt, consent)
+        || !is_refused(&attempt, consent, changes)
     {
         return (attempt, Vec::new());
     }
     let job = &attempt.loaded.job;
-    let fates = job.streams.iter().filter_map(|stream| fate(job, stream, &attempt.facts, consent));
+    let fates = job.streams.iter().filter_map(|stream| fate(job, stream, &attempt.facts, consent, changes));
     let mut fallen: Vec<Fallen> = fates.collect();
     let (mut rest, (mut plan, mut found)) = without(job, &fallen, &attempt.facts);
     let all: Option<Vec<Errno>> = errors(&found).map(|fault| limit(fault.code)).collect();
@@ -186,17 +237,24 @@ pub(super) fn tell(fallen: &[Fallen], sources: &Sources) {
 }
 
 /// Whether something keeps the whole from running that is no question to a person.
-fn is_refused(attempt: &Attempt, consent: &Consent) -> bool {
+fn is_refused(attempt: &Attempt, consent: &Consent, changes: Changes) -> bool {
     match &attempt.plan {
         Some(plan) => {
             !safety::judge(&plan.intents, &plan.commands, &attempt.facts, consent).refusals.is_empty()
+                || !changes.forbidden(plan, &attempt.facts).is_empty()
         }
         None => attempt.found.has_errors(),
     }
 }
 
 /// What keeps a stream from starting when it is alone; `None` when nothing does, or something that is not for it alone.
-fn fate(job: &Job, stream: &Named<StreamOptions>, facts: &Facts, consent: &Consent) -> Option<Fallen> {
+fn fate(
+    job: &Job,
+    stream: &Named<StreamOptions>,
+    facts: &Facts,
+    consent: &Consent,
+    changes: Changes,
+) -> Option<Fallen> {
     let mut alone = only(job, |name| name == stream.name);
     alone.stages.clear();
     let (plan, mut faults) = fathom_planner::plan(&alone, facts, 0);
@@ -206,6 +264,7 @@ fn fate(job: &Job, stream: &Named<StreamOptions>, facts: &Facts, consent: &Conse
     if let Some(plan) = plan {
         let refusals = safety::judge(&plan.intents, &plan.commands, facts, consent).refusals;
         found.extend(refusals.iter().map(|refusal| (refusal.code, refusal.to_string())));
+        found.extend(changes.forbidden(&plan, facts));
     }
     let has_folder = || {
         let paths = fathom_planner::paths(&alone);
