@@ -123,14 +123,17 @@ impl LoadPoint {
         }
     }
 
-    /// A quantile of the response time, in seconds, that is held against a limit: within the bucket of that nothing tells them
-    /// apart, and a figure that is exactly at its limit keeps it.
+    /// A quantile of the response time, in seconds, that is held against a limit. Where it lies in the bucket of the limit, and of the
+    /// shortest of all, that one is what most operations take that wait for nothing (a device of constant service): the bucket's
+    /// upper end, which stands for it else, would exceed a limit that all of them keep exactly.
     pub(crate) fn quantile_s(&self, q: f64, limit_s: f64) -> f64 {
         let found = Latency::quantile_of(&self.response, q).unwrap_or(0);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a latency in seconds")]
-        let is_same = bucket_of(found) == bucket_of((limit_s * 1e9).round() as u64);
+        let limit = (limit_s * 1e9).round() as u64;
+        let shortest = self.response.moments.min_ns;
+        let is_shortest = bucket_of(found) == bucket_of(limit) && bucket_of(found) == bucket_of(shortest);
         let found_s = found as f64 / 1e9;
-        if is_same { found_s.min(limit_s) } else { found_s }
+        if is_shortest && shortest <= limit { found_s.min(limit_s) } else { found_s }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::*;
 use fathom_metrics::{bucket_of, merge_sparse};
 use fathom_schema::{LatencyTally, SparseHistogram};
+use fathom_units::Nanos;
 
 /// A rate that was kept, of which so many operations have this mean, and such a share of them took a second.
 fn tried(rate: f64, count: u64, mean_s: f64, beyond: f64) -> (Trial, LoadPoint) {
@@ -290,4 +291,21 @@ fn low_rates_tell_together_what_each_is_too_short_for() {
     assert!(of(&|_| 0.017, "p99<30ms"));
     assert!(!of(&|_| 0.017, "p98<30ms"));
     assert!(!of(&|rate| 0.0005 * rate, "p99<30ms"), "none at rates near none");
+}
+
+/// Of a device that takes exactly 1 ms a few operations wait: the median is the limit exactly, and what waits longer exceeds it.
+#[test]
+fn a_percentile_of_what_waits_for_nothing_is_what_that_takes() {
+    let (_, mut point) = tried(10.0, 1000, 0.001, 0.0);
+    let (shortest, longest) = (1_000_000, 1_700_000);
+    point.response.histogram = [(shortest, 990), (longest, 10)]
+        .into_iter()
+        .map(|(ns, count)| (u32::try_from(bucket_of(ns)).expect("bucket indices are small"), count))
+        .collect();
+    (point.response.moments.min_ns, point.response.moments.max_ns) = (shortest, longest);
+    let exceeds =
+        |quantile: f64, limit: Nanos| point.exceeds(&LatencyGoal { quantile: Some(quantile), limit });
+    assert!(!exceeds(0.5, Nanos::millis(1)) && !exceeds(0.98, Nanos::millis(1)));
+    assert!(exceeds(0.5, Nanos(shortest - 1)) && exceeds(0.995, Nanos::millis(1)));
+    assert!(exceeds(0.995, Nanos(longest - 10_000)) && !exceeds(0.995, Nanos(longest)));
 }

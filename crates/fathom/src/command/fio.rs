@@ -27,13 +27,13 @@ use crate::exit::Exit;
 use crate::keep::Keeping;
 use crate::load::{self, Loaded};
 use crate::output::Spared;
-use crate::session::{self, Attempt, Manner, Planned};
+use crate::session::{self, Attempt, Manner};
 use crate::{diagnose, output, terminal};
-use fallen::{Changes, Fallen};
+use fallen::{Fallen, Permitted};
 use fathom_frontend::fio::{self, Eta, Extras, IdleProfile, JobClone, Switches};
 use fathom_model::{Diagnostic, Level};
 use fathom_run::{Asked, Changes, Stop};
-use fathom_schema::{Facts, FileKind, Record};
+use fathom_schema::{Facts, Record};
 use fathom_store::Detail;
 use help::Help;
 use idle::Idleness;
@@ -316,8 +316,8 @@ fn run_part(
     let extras = loaded.extras.clone();
     let sources = loaded.job.sources.clone();
     let attempt = session::attempt(loaded, consent, &store)?;
-    let changes = if switches.readonly { Changes::Forbidden } else { Changes::Allowed };
-    let (attempt, fallen) = fallen::split(attempt, &session::consent_of(consent, true), changes);
+    let permitted = if switches.readonly { Permitted::Reading } else { Permitted::All };
+    let (attempt, fallen) = fallen::split(attempt, &session::consent_of(consent, true), permitted);
     fallen::tell(&fallen, &sources);
     reports.say_fallen(&fallen);
     let collected =
@@ -326,7 +326,7 @@ fn run_part(
         return Ok(ran_none(&attempt, fallen, collected, reports, switches, targets, before));
     }
     let planned = attempt.settle()?;
-    changes.refuse(&planned.plan, &planned.facts)?;
+    permitted.refuse(&planned.plan, &planned.facts)?;
     let spared = spared_by_all(&planned.facts, &planned.loaded.files, targets, before);
     // With the first part all of them are looked at: what is amiss with the last shall not cost the time of the others.
     check_outputs(if before.is_none() { whole } else { &extras }, switches, &spared)?;

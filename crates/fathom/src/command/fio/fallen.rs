@@ -74,18 +74,18 @@ pub(super) struct Fallen {
     faults: Diagnostics,
 }
 
-/// Whether nothing may be changed: `--readonly`.
+/// What jobs may do: with `--readonly` change nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Changes {
-    Allowed,
-    Forbidden,
+pub(super) enum Permitted {
+    All,
+    Reading,
 }
 
-impl Changes {
+impl Permitted {
     /// What of a plan is forbidden: a code with the reason for each. fio ends with 1 too where a file it is to read is absent or short
     /// (seen with 3.33), though only after it has tried.
     fn forbidden(self, plan: &Plan, facts: &Facts) -> Vec<(&'static str, String)> {
-        let intents = plan.intents.iter().filter(|_| self == Self::Forbidden);
+        let intents = plan.intents.iter().filter(|_| self == Self::Reading);
         intents.filter_map(|intent| forbidden(intent, facts)).collect()
     }
 
@@ -120,15 +120,15 @@ fn forbidden(intent: &Intent, facts: &Facts) -> Option<(&'static str, String)> {
 
 /// Takes the streams that cannot start out of what is to be run; there may be none left. Faults of another sort leave
 /// everything as it is.
-pub(super) fn split(attempt: Attempt, consent: &Consent, changes: Changes) -> (Attempt, Vec<Fallen>) {
+pub(super) fn split(attempt: Attempt, consent: &Consent, permitted: Permitted) -> (Attempt, Vec<Fallen>) {
     if attempt.loaded.job.streams.len() > TRIED_MAX
         || attempt.loaded.diagnostics.has_errors()
-        || !is_refused(&attempt, consent, changes)
+        || !is_refused(&attempt, consent, permitted)
     {
         return (attempt, Vec::new());
     }
     let job = &attempt.loaded.job;
-    let fates = job.streams.iter().filter_map(|stream| fate(job, stream, &attempt.facts, consent, changes));
+    let fates = job.streams.iter().filter_map(|stream| fate(job, stream, &attempt.facts, consent, permitted));
     let mut fallen: Vec<Fallen> = fates.collect();
     let (mut rest, (mut plan, mut found)) = without(job, &fallen, &attempt.facts);
     let all: Option<Vec<Errno>> = errors(&found).map(|fault| limit(fault.code)).collect();
@@ -237,11 +237,11 @@ pub(super) fn tell(fallen: &[Fallen], sources: &Sources) {
 }
 
 /// Whether something keeps the whole from running that is no question to a person.
-fn is_refused(attempt: &Attempt, consent: &Consent, changes: Changes) -> bool {
+fn is_refused(attempt: &Attempt, consent: &Consent, permitted: Permitted) -> bool {
     match &attempt.plan {
         Some(plan) => {
             !safety::judge(&plan.intents, &plan.commands, &attempt.facts, consent).refusals.is_empty()
-                || !changes.forbidden(plan, &attempt.facts).is_empty()
+                || !permitted.forbidden(plan, &attempt.facts).is_empty()
         }
         None => attempt.found.has_errors(),
     }
@@ -253,7 +253,7 @@ fn fate(
     stream: &Named<StreamOptions>,
     facts: &Facts,
     consent: &Consent,
-    changes: Changes,
+    permitted: Permitted,
 ) -> Option<Fallen> {
     let mut alone = only(job, |name| name == stream.name);
     alone.stages.clear();
@@ -264,7 +264,7 @@ fn fate(
     if let Some(plan) = plan {
         let refusals = safety::judge(&plan.intents, &plan.commands, facts, consent).refusals;
         found.extend(refusals.iter().map(|refusal| (refusal.code, refusal.to_string())));
-        found.extend(changes.forbidden(&plan, facts));
+        found.extend(permitted.forbidden(&plan, facts));
     }
     let has_folder = || {
         let paths = fathom_planner::paths(&alone);
