@@ -437,6 +437,29 @@ fn a_freeze_below_a_rate_is_told() {
     }
 }
 
+/// In bursts of 2 s with 8 s between them a device stands still for 20 s, from one burst on: the pause before it is not of it.
+#[test]
+fn a_freeze_begins_no_sooner_than_something_was_asked() {
+    for seed in [3, 4, 5] {
+        let report = report_of(&format!(
+            "[run]\nseed = {seed}\n[target.t]\nkind = \"sim\"\nsize = \"64MiB\"\nservice_time = \"constant 100us\"\n\
+             stalls = [\"60s for 20s\"]\n[workload.w]\n[stream.s]\ntime = \"200s\"\nrate = 1000\n\
+             arrival = \"on-off:2s/8s\"\nqueue_depth = 16\n"
+        ));
+        for one in
+            report["validity"].as_array().expect("a list").iter().filter(|one| one["id"] == "behaviour.stall")
+        {
+            let told = one["evidence"].as_str().expect("words");
+            let seconds = |before: &str, after: char| -> f64 {
+                let rest = told.split_once(before).expect(told).1;
+                rest.split_once([after, ':']).expect(told).0.trim_end_matches(" s").parse().expect(told)
+            };
+            let (lasted, began) = (seconds("for about ", ','), seconds(", at ", ':'));
+            assert!(lasted <= 20.5 && (59.0..=81.0).contains(&began), "seed {seed}: {told}");
+        }
+    }
+}
+
 /// A course that ends before its time was asked for what it came to by then.
 #[test]
 fn a_course_that_ends_early_was_asked_for_less() {

@@ -248,6 +248,7 @@ fn single(
         };
         if is_low(&low[0]) && is_felt(from, to) {
             let (from, to) = core(from, to, chance);
+            let (from, to) = asked_of(seconds, from, to);
             if chance(from, to) <= CHANCE_MAX {
                 let lost_s: f64 = seconds[from..to].iter().map(lost).sum();
                 // It may end within an interval that makes up for it, and begin in one that others made up for.
@@ -276,6 +277,22 @@ fn single(
         from = to;
     }
     stalls
+}
+
+/// Intervals without those at their ends in which nothing was asked of the device, or all that came due was done: a pause of the load
+/// says nothing of it.
+fn asked_of(seconds: &[Second], mut from: usize, mut to: usize) -> (usize, usize) {
+    let is_idle = |second: &Second| {
+        let is_done = |due: f64| (due - second.iops) * second.length < 0.5;
+        second.due.is_some_and(is_done) && (second.iops > 0.0 || second.in_flight == 0.0)
+    };
+    while to - from > 1 && is_idle(&seconds[from]) {
+        from += 1;
+    }
+    while to - from > 1 && is_idle(&seconds[to - 1]) {
+        to -= 1;
+    }
+    (from, to)
 }
 
 /// Intervals without those at their ends that are merely lean: with them it looks more like noise.
