@@ -350,6 +350,13 @@ impl Sides<'_> {
         if base.is_of_runs() && new.is_of_runs() { base.values.len().min(new.values.len()) } else { 1 }
     }
 
+    /// Rounds of each run where they stand in for runs; else 1.
+    fn rounds(&self) -> usize {
+        let sides = [&self.base.iops, &self.new.iops];
+        let are_rounds = sides.iter().all(|side| side.of == Replicates::Rounds);
+        if are_rounds { sides.map(|side| side.values.len()).into_iter().min().unwrap_or(1) } else { 1 }
+    }
+
     /// Interval of a change of values of both sides: what a run beside several differs by is taken from these.
     fn interval(&self, base: &Told<'_>, new: &Told<'_>, change: f64) -> Option<Between> {
         let (of_base, of_new) = (self.base.iops.of, self.new.iops.of);
@@ -386,7 +393,7 @@ fn means(sides: &Sides<'_>) -> Vec<Metric> {
             figures: (left.figure(), right.figure()),
             interval: sides.interval(&Told::exactly(&left.values), &Told::exactly(&right.values), change),
             decides: one.deciding().contains(&name),
-            count: sides.runs(),
+            count: (sides.runs(), sides.rounds()),
             needs: None,
         };
         figure.judged(margin, level)
@@ -452,7 +459,7 @@ fn percentiles(sides: &Sides<'_>) -> Vec<Metric> {
             }),
         };
         let name = format!("p{}", (q * 1e6).round() / 1e4);
-        let count = if sides.runs() > 1 { blocks } else { 1 };
+        let count = (if sides.runs() > 1 { blocks } else { 1 }, sides.rounds());
         let figure = Figure { name, more_is_better: false, figures, interval, decides, count, needs };
         Some(figure.judged(margin, level))
     };
@@ -466,8 +473,8 @@ struct Figure {
     figures: (f64, f64),
     interval: Option<Between>,
     decides: bool,
-    /// Runs of the smaller side.
-    count: usize,
+    /// Runs of the smaller side, and the rounds of each.
+    count: (usize, usize),
     needs: Option<u64>,
 }
 
@@ -478,9 +485,12 @@ impl Figure {
         let interval = interval.filter(|interval| !interval.half().is_nan());
         let verdict = judge(interval.map(Between::changes), margin, more_is_better);
         let is_open = verdict == Verdict::Inconclusive;
-        let more_runs = interval
-            .filter(|_| is_open)
-            .and_then(|interval| more_runs(change, interval.half(), margin, count, level));
+        let more_runs = interval.filter(|_| is_open).and_then(|interval| {
+            // Of a dozen figures that are alike, one lies next to a margin by chance; what may be no change is taken for none.
+            let (low, high) = interval.changes();
+            let change = if low <= 0.0 && high >= 0.0 { 0.0 } else { change };
+            more_runs(change, interval.half(), margin, count, level)
+        });
         // Where it was enough for a verdict, it says something however wide it is.
         let is_wide = is_open && interval.is_some_and(|interval| interval.half() > WIDE.ln_1p());
         let interval = interval.filter(|_| !is_wide).map(Between::changes);
