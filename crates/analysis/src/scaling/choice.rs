@@ -175,6 +175,7 @@ pub fn answers(
     // What only grew, or only fell, tells nothing of what lies beyond.
     let bends = verdict != Verdict::Linear && !law.is_some_and(|law| falls_throughout(&law, &loads));
     let peak = peak(law.filter(|_| bends), &loads, n_max, &estimate);
+    let passed = law.filter(|_| lacks_fit).and_then(|law| passed(&law, &loads));
     let most_shown = best(&loads).map_or(0.0, |load| load.x + load.margin.unwrap_or(0.0));
     // Below the smallest load there is nothing to read off.
     let smallest = points.iter().map(|point| point.n).fold(f64::INFINITY, f64::min);
@@ -183,15 +184,19 @@ pub fn answers(
     Answers {
         verdict,
         smallest,
-        ceiling: ceiling(
-            estimate(&|law| law.peak().is_none().then(|| law.ceiling()).flatten()),
-            &resampled,
-            if lacks_fit { most_shown } else { 0.0 },
-        )
+        ceiling: match passed {
+            Some(best) => Some(at_least_of(&best)),
+            None => ceiling(
+                estimate(&|law| law.peak().is_none().then(|| law.ceiling()).flatten()),
+                &resampled,
+                if lacks_fit { most_shown } else { 0.0 },
+            ),
+        }
         .filter(|_| bends),
         knee: within(estimate(&Law::knee)).filter(|_| bends),
         n_at_95_percent: within(match law {
             Some(_) if verdict == Verdict::Linear => None,
+            Some(_) if passed.is_some() => curve::share_of_best(points, 0.95),
             Some(law) => n_at_95_percent(&law, &resampled, &estimate),
             None => curve::share_of_best(points, 0.95),
         })
@@ -208,7 +213,7 @@ pub fn answers(
             interval: found.interval.map(|(low, high)| (low.max(1.0), high.max(1.0))),
             ..found
         })
-        .filter(|_| bends && units_between.is_none()),
+        .filter(|_| bends && units_between.is_none() && passed.is_none()),
         latency_limits: limits_s
             .iter()
             .map(|&seconds| match measured_latency {
@@ -253,6 +258,19 @@ fn n_at_95_percent(
         if is_same { law.load_at(0.95 * law.most()?) } else { None }
     })?;
     Some(Estimate { interval: found.interval.filter(|_| !is_mixed(resampled)), ..found })
+}
+
+/// The load that brought more than a law that lacks fit says there can be, by more than measuring it again scattered: what that law
+/// extrapolates is refuted, and the load for 95 % of the most is read off the measurements instead. (Queues that are visited in turn
+/// bend more sharply than any of the laws does, and come nearer to their ceiling.)
+fn passed(law: &Law, loads: &[curve::Load]) -> Option<curve::Load> {
+    let ceiling = law.ceiling().filter(|_| law.peak().is_none())?;
+    best(loads).copied().filter(|best| best.margin.is_some_and(|margin| best.x - margin > ceiling))
+}
+
+/// That throughput approaches at least what a load brought.
+fn at_least_of(load: &curve::Load) -> Estimate {
+    Estimate { value: load.x, interval: Some((load.x - load.margin.unwrap_or(0.0), f64::INFINITY)) }
 }
 
 /// What throughput approaches. Where resamples fall beyond a peak, it is bounded by what it reaches at least; and it is no lower than
@@ -606,8 +624,13 @@ mod tests {
         for seed in 0..20 {
             let found = found(0.005, seed);
             assert!(tells(&found), "{:?}", found.remarks);
-            let (low, high) = found.ceiling.and_then(|ceiling| ceiling.interval).expect("it has one");
-            assert!(low < 3960.0 && high > 3920.0 && high - low > 0.02 * 4000.0, "{low} to {high}");
+            let ceiling = found.ceiling.expect("it has one");
+            let (low, high) = ceiling.interval.expect("it has an interval");
+            assert!(low < 3990.0 && high > 3920.0 && high - low > 0.02 * 4000.0, "{low} to {high}");
+            // What was measured refutes a law that ends below it.
+            assert!(ceiling.value > 0.99 * 3920.0, "{ceiling:?}");
+            let n = found.n_at_95_percent.expect("it is read off").value;
+            assert!((12.0..64.0).contains(&n), "{n}");
         }
         // Where measuring again scatters as much, nothing is to be told.
         assert_eq!((0..20).filter(|&seed| tells(&found(0.1, seed))).count(), 0);

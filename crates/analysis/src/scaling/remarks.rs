@@ -19,7 +19,7 @@ pub(super) fn lack_of_fit(fit: &Fit) -> String {
 /// What is to be said where resamples have a peak in part.
 pub(super) fn mixed(resampled: &[Law]) -> Option<String> {
     is_mixed(resampled).then(|| {
-        "whether throughput falls beyond a peak is not certain: the load at 95 % of the most has no interval, since it is another \
+        "measured again it might have no peak, or have one: the load at 95 % of the most has no interval, since it is another \
          one with a peak than without"
             .to_owned()
     })
