@@ -43,8 +43,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     /// True when more than a free slot decides whether the next operation goes out.
     fn is_careful(&self, think: Think) -> bool {
         let EngineSettings { refill_at, serialize_overlap, .. } = self.stream.engine;
-        let counts_issues = matches!(think, Think::Every { by_issue: true, .. });
-        refill_at != Quota::Unlimited || serialize_overlap || counts_issues || self.search.is_some()
+        let counts = matches!(think, Think::Every { operations, .. } if operations != u64::MAX);
+        refill_at != Quota::Unlimited || serialize_overlap || counts || self.search.is_some()
     }
 
     /// True when nothing can end, interrupt or follow an operation but time, errors and the stop flag.
@@ -296,6 +296,9 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         let mut until_pause = self.until_pause.take().unwrap_or_else(|| operations_of(think));
         let mut pausing = until_pause == 0;
         let by_issue = CAREFUL && matches!(think, Think::Every { by_issue: true, .. });
+        // Completions since the last pause was due: they count towards the next one, as in fio. Where they are enough for it, it
+        // comes after one more operation.
+        let (mut drained, mut comes_after_one) = (0_u64, false);
         let refill_at = match self.stream.engine.refill_at {
             Quota::AtMost(most) => usize::try_from(most).unwrap_or(usize::MAX),
             Quota::Unlimited => usize::MAX,
@@ -315,6 +318,9 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 if CAREFUL && by_issue {
                     going = going.min(usize::try_from(until_pause).unwrap_or(usize::MAX));
                 }
+                if CAREFUL && comes_after_one {
+                    going = going.min(1);
+                }
                 if going == 0 {
                     break;
                 }
@@ -323,6 +329,10 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 if CAREFUL {
                     if by_issue {
                         until_pause -= (self.in_flight() - before) as u64;
+                    }
+                    if comes_after_one {
+                        (pausing, comes_after_one) = (true, false);
+                        break;
                     }
                     if self.held.is_some() {
                         break;
@@ -347,7 +357,10 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                     }
                     now = self.pause(now, think);
                     pausing = false;
-                    until_pause = operations_of(think);
+                    let every = operations_of(think);
+                    until_pause = every.saturating_sub(drained);
+                    comes_after_one = CAREFUL && drained >= every;
+                    drained = 0;
                 }
                 continue;
             }
@@ -373,6 +386,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             }
             if until_pause != u64::MAX {
                 if !by_issue {
+                    drained += found.saturating_sub(until_pause);
                     until_pause = until_pause.saturating_sub(found);
                 }
                 pausing = until_pause == 0 || now >= self.pause_at;

@@ -122,3 +122,25 @@ fn a_backlog_is_bounded_in_pauses_too() {
         assert_eq!((worker.tally.arrivals, accounted), (20_000, 20_000), "depth {depth}");
     }
 }
+
+/// What completes while a queue empties for a pause counts towards the next one, as in fio 3.33: of 16 in flight the tenth completion
+/// brings a pause, at which 25 are done; the next comes after one more, which makes up for what was too many. Of a device that
+/// takes 1 ms for each, one after another, 25 and two pauses of 5 ms take 35 ms.
+#[test]
+fn what_completes_before_a_pause_counts_towards_the_next() {
+    for (depth, every, together, pauses) in [(16, 10, 25.0, 2.0), (1, 10, 10.0, 1.0), (16, 100, 100.0, 1.0)] {
+        let mut stream = stream(EngineKind::Sim, depth);
+        stream.pacing = Pacing::Closed {
+            think: Think::Every {
+                operations: every,
+                pause_ns: 5 * MS,
+                by_issue: false,
+                after_ns: u64::MAX,
+                spin_ns: 0,
+            },
+        };
+        seconds(&mut stream, 35);
+        let outcome = run(step(TargetKind::Sim(device(SimService::Constant { ns: MS }, 1)), stream));
+        close(outcome.reads().operations as f64, 35_000.0 * together / (together + 5.0 * pauses), 0.01);
+    }
+}
