@@ -29,8 +29,8 @@ pub(crate) struct Batch {
     is_drained: bool,
     /// The next submission is a small one, to give the device something to do.
     starts: bool,
-    /// Of a queue so long that what is held back meanwhile is no share of it that matters.
-    is_long: bool,
+    /// As many as go down first to a device that has nothing to do.
+    first: usize,
 }
 
 /// A submission should not hold its operations up for longer than this: 32 cached 512-byte reads still go in one call.
@@ -67,7 +67,8 @@ impl Batch {
             at_device: 0,
             is_drained: false,
             starts: false,
-            is_long,
+            // What is held back meanwhile is a share of a short queue that matters.
+            first: if is_long { 1 } else { usize::MAX },
         }
     }
 
@@ -88,8 +89,8 @@ impl Batch {
     #[inline]
     pub(crate) fn next(&mut self) -> usize {
         let most = self.operations();
-        let few = (3 * self.at_device).max(1);
-        self.starts = self.is_long && self.waits() && few < most;
+        let few = (3 * self.at_device).max(self.first);
+        self.starts = self.waits() && few < most;
         if self.starts { few } else { most }
     }
 

@@ -207,9 +207,9 @@ fn check_course(stretch: &Stretch, view: &StepView<'_>, found: &mut Found) {
         } else if turns {
             let (low, high) = range_of_means(&iops[warm..]);
             tell_up_and_down(low, high, view, found);
-        } else if !tell_wave(wave, &seconds[warm..], &iops[warm..], view, found)
+        } else if !(tell_wave(wave, &seconds[warm..], &iops[warm..], view, found)
             // What comes due is no steady state of its own.
-            && !(seconds.iter().any(|second| second.due.is_none()) && tell_strays(&iops[warm..], view, found))
+            || seconds.iter().any(|second| second.due.is_none()) && tell_strays(&iops[warm..], view, found))
         {
             memory(&iops[warm..], view, found);
         }
