@@ -303,7 +303,7 @@ options! {
     backlog: u64, FROM_ONE, example "10000";
     /// Pause of a worker after every `think_every` operations or `think_after`. Beside a rate, what comes due in it waits for its end.
     think_time: Nanos = Nanos::ZERO, Kind::Time, fio "thinktime", iometer "Transfer delay", example "\"1ms\"";
-    /// Operations between two pauses.
+    /// Operations between two pauses. Of a queue, what completes while it empties for one counts towards the next.
     think_every: u64 = 1, FROM_ONE, fio "thinktime_blocks", iometer "Burst length", example "8";
     /// Whether `think_every` counts operations that were issued instead of those that completed.
     think_issued: bool = false, Kind::Flag, fio "thinktime_blocks_type", example "true";
