@@ -53,7 +53,7 @@ const RISE_PART: usize = 4;
 const FALL_PART: usize = 10;
 /// What a warm-up has to make of the mean over all, as a share: the first second of a minute is hardly ever like the others.
 const EFFECT_MIN: f64 = 0.01;
-/// Share of what the first intervals are off the rest that is left without the first few, where those are all of a warm-up.
+/// Share of what the first few intervals are off the rest that those after them may be, where the few are all of a warm-up.
 const BRIEF_LEFT: f64 = 0.5;
 /// Difference of two levels that matters, as a share.
 const LEVEL_MIN: f64 = 0.10;
@@ -576,22 +576,22 @@ fn warm(seconds: &[Second], iops: &[f64], levels: &[Change]) -> usize {
     if let Some(length) = first_level(iops, levels) {
         return length;
     }
-    let Some(warm) = warm_up(iops).filter(|warm| warm.is_found && warm.length > 0) else { return 0 };
-    let (before, after) = (Sample::of(&iops[..warm.length]), Sample::of(&iops[warm.length..]));
+    let Some(warm) = warm_up(iops).filter(|warm| !warm.is_found || warm.length > 0) else { return 0 };
+    // Where no steady part is found, as of few batches noise has it, only a brief beginning can still be told from the rest.
+    let cut = if warm.is_found { warm.length } else { LASTING_MIN };
+    let (before, after) = (Sample::of(&iops[..cut]), Sample::of(&iops[cut..]));
     // What comes again later is a level among others.
-    if levels.first().is_some_and(|first| first.at <= warm.length + LASTING_MIN)
-        && changes::comes_again(levels)
-    {
+    if levels.first().is_some_and(|first| first.at <= cut + LASTING_MIN) && changes::comes_again(levels) {
         return 0;
     }
     // A change at once after a long time ends no warm-up: what came before it lasted. Of what rises, where it is the end.
     let lasts = levels.first().is_some_and(|first| {
         let falls = first.after < first.before;
-        !is_early(first, iops.len()) && (falls || first.at <= warm.length + LASTING_MIN)
+        !is_early(first, iops.len()) && (falls || first.at <= cut + LASTING_MIN)
     });
     // Up to the next level, which is no noise of this one; the warm-up's own end is not known to the value.
-    let next = levels.iter().map(|change| change.at).find(|&at| at > warm.length + LASTING_MIN);
-    let rest = &iops[warm.length..next.unwrap_or(iops.len())];
+    let next = levels.iter().map(|change| change.at).find(|&at| at > cut + LASTING_MIN);
+    let rest = &iops[cut..next.unwrap_or(iops.len())];
     let is_settled = trend(rest).filter(is_certain).is_none_or(|drift| {
         let goes_on = drift.change * (before.mean - after.mean);
         // What follows goes on as before: it is one slope.
@@ -600,33 +600,32 @@ fn warm(seconds: &[Second], iops: &[f64], levels: &[Change]) -> usize {
     // What begins where it ends has dipped meanwhile.
     let begins_off = (Sample::of(&iops[..LASTING_MIN]).mean - after.mean).abs()
         >= BRIEF_LEFT * (before.mean - after.mean).abs();
-    if lasts
-        || !begins_off
-        || !is_settled
-        || !matters(iops, warm.length)
-        || !outlasts(seconds, &iops[..warm.length], rest)
-    {
+    if lasts || !begins_off || !is_settled || !matters(iops, cut) || !outlasts(seconds, &iops[..cut], rest) {
         return 0;
     }
     // MSER-5 counts in fives. A change at once is known to the value.
-    let sharp = levels
-        .first()
-        .map(|first| first.at)
-        .filter(|&at| at <= warm.length && warm.length < at + 2 * LASTING_MIN);
+    let sharp = levels.first().map(|first| first.at).filter(|&at| at <= cut && cut < at + 2 * LASTING_MIN);
     if let Some(length) = sharp {
         return length;
     }
-    // A single interval may be so far off that all five are, or as many fives as noise makes of it.
-    let rest_mean = Sample::of(rest).mean;
-    let off = |from: usize| (Sample::of(&iops[from..warm.length]).mean - rest_mean).abs();
-    let is_brief = |&length: &usize| {
-        off(length) < BRIEF_LEFT * off(0) && !outlasts(seconds, &iops[length..warm.length], rest)
-    };
-    match (1..LASTING_MIN).find(is_brief) {
+    match brief(seconds, &iops[..cut], rest) {
         Some(length) if matters(iops, length) => length,
         Some(_) => 0,
-        None => warm.length,
+        None if warm.is_found => cut,
+        None => 0,
     }
+}
+
+/// A few intervals may be so far off that all five are, or as many fives as noise makes of it: how many of the first ones, where
+/// two levels explain the most, and what follows is near the rest.
+fn brief(seconds: &[Second], first: &[f64], rest: &[f64]) -> Option<usize> {
+    let rest_mean = Sample::of(rest).mean;
+    let off = |values: &[f64]| (Sample::of(values).mean - rest_mean).abs();
+    let explained = |length: usize| length as f64 * off(&first[..length]).powi(2);
+    (1..LASTING_MIN).max_by(|&a, &b| explained(a).total_cmp(&explained(b))).filter(|&length| {
+        let (before, after) = first.split_at(length);
+        off(after) < BRIEF_LEFT * off(before) && !outlasts(seconds, after, rest)
+    })
 }
 
 /// The length of a first level that is left early and for good, where there is one: briefly above the others, or below them.

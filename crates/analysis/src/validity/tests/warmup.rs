@@ -135,3 +135,29 @@ fn a_short_first_level_is_a_warm_up() {
     // One second of sixty that is slower is nothing.
     assert_eq!(of(&series(60, 0.02, 0.0, 1, &step(1.0, 0.6))), [] as [&str; 0]);
 }
+
+/// A beginning of a few intervals that is ten deviations off, and moves the mean of all, is told with its length: of a hundred
+/// series never with another one, and of nine in ten of them.
+#[test]
+fn a_brief_beginning_is_told_with_its_length() {
+    for (seconds, noise, depth, length) in [
+        (60, 0.03, 0.3, 3),
+        (60, 0.03, 0.3, 4),
+        (60, 0.05, 0.5, 3),
+        (30, 0.03, 0.3, 3),
+        (30, 0.03, 0.3, 4),
+        (120, 0.03, 0.6, 3),
+    ] {
+        let course = |at: f64| if at < f64::from(length) { 1.0 - depth } else { 1.0 };
+        let mut right = 0;
+        for seed in 0..100 {
+            let found = behaviour(&counted(&series(seconds, noise, 0.0, seed, &course), false));
+            for one in found {
+                let says = format!("warm-up of about {length} s:");
+                assert!(one.evidence.contains(&says), "{one:?}: {seconds} s, {noise}, {depth}, {seed}");
+                right += 1;
+            }
+        }
+        assert!(right >= 90, "{right}: {seconds} s, {noise}, {depth}, {length}");
+    }
+}
