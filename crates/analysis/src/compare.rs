@@ -392,6 +392,7 @@ fn means(sides: &Sides<'_>) -> Vec<Metric> {
             more_is_better,
             figures: (left.figure(), right.figure()),
             interval: sides.interval(&Told::exactly(&left.values), &Told::exactly(&right.values), change),
+            off: 0.0,
             decides: one.deciding().contains(&name),
             count: (sides.runs(), sides.rounds()),
             needs: None,
@@ -460,7 +461,8 @@ fn percentiles(sides: &Sides<'_>) -> Vec<Metric> {
         };
         let name = format!("p{}", (q * 1e6).round() / 1e4);
         let count = (if sides.runs() > 1 { blocks } else { 1 }, sides.rounds());
-        let figure = Figure { name, more_is_better: false, figures, interval, decides, count, needs };
+        let off = left.off() + right.off();
+        let figure = Figure { name, more_is_better: false, figures, interval, off, decides, count, needs };
         Some(figure.judged(margin, level))
     };
     all.into_iter().filter_map(metric).collect()
@@ -472,6 +474,8 @@ struct Figure {
     more_is_better: bool,
     figures: (f64, f64),
     interval: Option<Between>,
+    /// What the interval reaches in any case, a share: see [`widened`].
+    off: f64,
     decides: bool,
     /// Runs of the smaller side, and the rounds of each.
     count: (usize, usize),
@@ -480,7 +484,7 @@ struct Figure {
 
 impl Figure {
     fn judged(self, margin: f64, level: f64) -> Metric {
-        let Self { name, more_is_better, figures: (base, new), interval, decides, count, needs } = self;
+        let Self { name, more_is_better, figures: (base, new), interval, off, decides, count, needs } = self;
         let change = if base == new { 0.0 } else { new / base - 1.0 };
         let interval = interval.filter(|interval| !interval.half().is_nan());
         let verdict = judge(interval.map(Between::changes), margin, more_is_better);
@@ -489,7 +493,7 @@ impl Figure {
             // Of a dozen figures that are alike, one lies next to a margin by chance; what may be no change is taken for none.
             let (low, high) = interval.changes();
             let change = if low <= 0.0 && high >= 0.0 { 0.0 } else { change };
-            more_runs(change, interval.half(), margin, count, level)
+            more_runs(change, (interval.half(), off), margin, count, level)
         });
         // Where it was enough for a verdict, it says something however wide it is.
         let is_wide = is_open && interval.is_some_and(|interval| interval.half() > WIDE.ln_1p());

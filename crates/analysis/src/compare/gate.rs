@@ -48,26 +48,29 @@ pub fn judge(interval: Option<(f64, f64)>, margin: f64, more_is_better: bool) ->
 /// side on the scale of logarithms, narrow enough to keep clear of the margins it lies across, if the change and the noise stay as they are; [`MORE_RUNS_MAX`] for that many or more. On the scale of
 /// logarithms, on which the interval was made, its width goes as t/√n: two runs a side know their noise so badly that one more
 /// does far more than that root. With one run what stands in for runs is as many values as it has `rounds`, each further run bringing as
-/// many, or, without rounds (1), many values. `None` where the change lies on a margin: no number of runs tells on which side of it.
+/// many, or, without rounds (1), many values. Of the `half`, `off` is for how finely values are told, which more of them do not
+/// change; both are added as squares. `None` where the change lies on a margin, or nearer to it than values are told: no number of runs
+/// tells on which side of it.
 pub fn more_runs(
     change: f64,
-    half: f64,
+    (half, off): (f64, f64),
     margin: f64,
     (count, rounds): (usize, usize),
     level: f64,
 ) -> Option<u64> {
     let from = |edge: f64| (change.ln_1p() - edge.ln_1p()).abs();
     let room = from(margin).min(from(-margin));
+    if !half.is_finite() || room <= off {
+        return None;
+    }
+    let of_chance = (half * half - off * off).max(0.0).sqrt();
     let width = |runs: f64| {
         let values = if count >= 2 { runs } else { runs * rounds as f64 };
         let t = if count >= 2 || rounds >= 2 { t_quantile(level, 2.0 * (values - 1.0)) } else { 1.0 };
         t / values.sqrt()
     };
     let now = width(count as f64);
-    let is_enough = |more: u64| half * width(count as f64 + more as f64) / now <= room;
-    if room == 0.0 || !(half / room).is_finite() {
-        return None;
-    }
+    let is_enough = |more: u64| (of_chance * width(count as f64 + more as f64) / now).hypot(off) <= room;
     // The least of them that is enough, which more of them are as well.
     let (mut below, mut enough) = (0, MORE_RUNS_MAX);
     while enough - below > 1 {
@@ -100,7 +103,7 @@ mod tests {
     fn more_runs_narrow_an_interval() {
         let half = |(low, high): (f64, f64)| (high.ln_1p() - low.ln_1p()) / 2.0;
         let more = |change: f64, interval: (f64, f64), count| {
-            more_runs(change, half(interval), 0.03, (count, 1), 0.975)
+            more_runs(change, (half(interval), 0.0), 0.03, (count, 1), 0.975)
         };
         // A factor of 1.04 either way around no change, and one of 1.03 is wanted: with one run whose parts stand in for runs
         // it takes (ln 1.04 ÷ ln 1.03)² = 1.8 of them.
@@ -119,13 +122,17 @@ mod tests {
         // of 1 % noise, t(2) is 47; six runs have t(10) = 5.0, and 5.0 · 1 % · √(2/6) are enough.
         let level = 1.0 - 0.05 / 112.0;
         let wide = t_quantile(level, 2.0) * 0.01;
-        let asked = more_runs(0.0, wide, 0.03, (2, 1), level);
+        let asked = more_runs(0.0, (wide, 0.0), 0.03, (2, 1), level);
         assert!(asked.is_some_and(|more| (3..=6).contains(&more)), "{asked:?}");
         // One run of three rounds each: t(4) of 112 statements is 10.1 on √3, of two runs t(10) = 5.0 on √6, which is a third of it.
         let wide = 10.1 * 0.01 / 3.0_f64.sqrt();
-        let asked = more_runs(0.0, wide, 0.03, (1, 3), level);
+        let asked = more_runs(0.0, (wide, 0.0), 0.03, (1, 3), level);
         assert_eq!(asked, Some(1));
-        assert!(more_runs(0.0, wide, 0.01, (1, 3), level).is_some_and(|more| (2..=4).contains(&more)));
+        assert!(more_runs(0.0, (wide, 0.0), 0.01, (1, 3), level).is_some_and(|more| (2..=4).contains(&more)));
+        // Half a bucket to either side stays, however many there are: 2.9 % of a margin of 3 % are too much of it.
+        let told = |off: f64| more_runs(0.0, (0.06, off), 0.03, (5, 1), 0.975);
+        assert!(told(0.0).is_some_and(|more| more < told(0.028).expect("it is less than the margin")));
+        assert_eq!(told(0.0296), None, "ln 1.03");
         // Nobody makes as many runs as that.
         assert_eq!(more(0.0299, (-0.9, 10.0), 3), Some(MORE_RUNS_MAX));
     }
@@ -136,7 +143,7 @@ mod tests {
             for half in [0.035, 0.1, 0.7] {
                 let level = 0.99;
                 let se = half / t_quantile(level, 2.0 * (count as f64 - 1.0));
-                let more = more_runs(0.0, half, 0.03, (count, 1), level).expect("no margin is met");
+                let more = more_runs(0.0, (half, 0.0), 0.03, (count, 1), level).expect("no margin is met");
                 let of = |runs: u64| {
                     let runs = runs as f64;
                     t_quantile(level, 2.0 * (runs - 1.0)) * se * (count as f64 / runs).sqrt()
