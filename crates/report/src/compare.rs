@@ -167,10 +167,23 @@ pub fn verdict(found: &Comparison, margin: Ratio) -> String {
                     format!("Inconclusive{place}: {MORE_RUNS_MAX} more runs of each side or more are needed.")
                 }
                 Some(more) => format!("Inconclusive{place}: about {more} more runs of each side are needed."),
+                None if lies_on_margin(&found.steps) => {
+                    format!(
+                        "Inconclusive{place}: a change lies at the margin of {margin}, and no number of runs tells its side."
+                    )
+                }
                 None => format!("Inconclusive{place}: too few runs, or too short ones, to tell."),
             }
         }
     }
+}
+
+/// Whether what decides is known well enough but for where it lies: next to a margin.
+fn lies_on_margin(steps: &[StepComparison]) -> bool {
+    let mut metrics = steps.iter().flat_map(|step| &step.metrics).filter(|metric| metric.decides);
+    metrics.any(|metric| {
+        metric.verdict == Verdict::Inconclusive && metric.interval.is_some() && metric.more_runs.is_none()
+    })
 }
 
 /// That the sides have nothing in common that decides, what of them there is to be seen, and what to do.
@@ -686,6 +699,17 @@ mod tests {
         found.more_runs = Some(MORE_RUNS_MAX);
         let told = verdict(&found, margin);
         assert!(told.ends_with(": 1000 more runs of each side or more are needed."), "{told}");
+        found.more_runs = None;
+        for (interval, expect) in [
+            (None, ": too few runs, or too short ones, to tell."),
+            (Some((0.0, 0.05)), ": a change lies at the margin of 3%, and no number of runs tells its side."),
+        ] {
+            for metric in &mut found.steps[0].metrics {
+                (metric.verdict, metric.interval, metric.more_runs) = (Verdict::Inconclusive, interval, None);
+            }
+            let told = verdict(&found, margin);
+            assert!(told.ends_with(expect), "{told}");
+        }
         found.steps.clear();
         let told = verdict(&found, margin);
         assert!(told.starts_with("Inconclusive: they have no step in common"), "{told}");
