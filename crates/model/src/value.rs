@@ -574,7 +574,7 @@ pub enum OnError {
 /// Service time of a simulated device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServiceTime {
-    /// `constant 100us`.
+    /// `constant 100us`, or `100us` alone.
     Constant(Nanos),
     /// `exponential 100us`: with this mean.
     Exponential(Nanos),
@@ -639,10 +639,10 @@ mod tests {
         assert_eq!(read::<Vec<u32>>("0-2,5"), Ok(vec![0, 1, 2, 5]));
         assert_eq!(read::<i64>("-8KiB"), Ok(-8192));
         assert_eq!(read::<ContentSource>("0xdead"), Ok(ContentSource::Pattern(vec![0xde, 0xad])));
-        assert_eq!(
-            read::<ServiceTime>("uniform 50us..1ms"),
-            Ok(ServiceTime::Uniform(Nanos(50_000), Nanos(1_000_000)))
-        );
+        let between = ServiceTime::Uniform(Nanos(50_000), Nanos(1_000_000));
+        assert_eq!(read::<ServiceTime>("uniform 50us..1ms"), Ok(between));
+        assert_eq!(read::<ServiceTime>("1ms"), Ok(ServiceTime::Constant(Nanos(1_000_000))));
+        assert!(read::<ServiceTime>("constant").is_err());
         assert_eq!(
             read::<BlockSizes>("4KiB..64KiB step 8KiB 100%"),
             Ok(BlockSizes { sizes: vec![(1.0, Bytes::kib(4), Bytes::kib(64), Bytes::kib(8))] })

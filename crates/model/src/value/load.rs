@@ -275,7 +275,10 @@ impl OptionValue for ServiceTime {
                     Err(format!("\"{rest}\" is no range of times"))
                 }
             }
-            _ => Err(format!("\"{text}\" is not \"constant T\", \"exponential T\" or \"uniform T..T\"")),
+            // A time alone is the same for all, as everywhere else.
+            _ => time(text).map(Self::Constant).map_err(|_| {
+                format!("\"{text}\" is not \"T\", \"constant T\", \"exponential T\" or \"uniform T..T\"")
+            }),
         }
     }
     fn print(&self) -> String {
