@@ -470,6 +470,29 @@ fn damaged_headers_are_told_and_kept_as_by_the_peer() {
     }
 }
 
+/// What a pattern should have been is known whoever wrote it, and kept as the peer keeps it.
+#[test]
+fn what_a_pattern_should_have_been_is_kept_as_by_the_peer() {
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("what_a_pattern_should_have_been_is_kept_as_by_the_peer", &why);
+    }
+    for pattern in ["0xdeadbeef", "%o", "\"ab\"%o"] {
+        let kept = |checker: &[&str]| {
+            let bench = Bench::new();
+            let verify = format!("--bs=4k --verify=pattern --verify_pattern={pattern}");
+            let writes = format!("--rw=write {verify} --do_verify=0");
+            assert_eq!(on_file(&bench, PEER, &writes).0, 0);
+            let mut bytes = std::fs::read(bench.path("file")).expect("it was written");
+            bytes[5000] = !bytes[5000];
+            bench.write("file", &bytes);
+            assert_eq!(on_file(&bench, checker, &format!("--rw=read {verify} --verify_dump=1")).0, 1);
+            ["received", "expected"]
+                .map(|what| std::fs::read(bench.path(&format!("file.4096.{what}"))).expect("it was kept"))
+        };
+        assert!(kept(OURS) == kept(PEER), "{pattern}");
+    }
+}
+
 /// A job that loads the state of an earlier run leaves its own in its place, as the peer's does.
 #[test]
 fn a_state_that_was_loaded_is_left_anew() {
