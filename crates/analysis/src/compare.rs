@@ -214,7 +214,10 @@ pub fn compare(base: &[&Record], new: &[&Record], margin: f64) -> Result<Compari
     Ok(Comparison {
         kind,
         job_differences: job_differences(&all, (true, 0, first), (false, 0, second)),
-        more_runs: deciding().filter_map(|metric| metric.more_runs).max(),
+        more_runs: deciding()
+            .filter_map(|metric| metric.more_runs)
+            .max()
+            .filter(|_| verdict == Verdict::Inconclusive),
         steps,
         curve,
         unlike,

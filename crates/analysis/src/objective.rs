@@ -170,8 +170,8 @@ pub struct Margin {
     pub worst_s: f64,
     /// What is left from that to the limit, as a share of it; below 0 where it is above.
     pub left: f64,
-    /// What all trials of the rate tell together, seconds, with its 95 % interval: of one trial its own, and of several that of the
-    /// worst where one of them tells too little. Absent where that has no ends.
+    /// What all trials of the rate tell together, seconds, with its 95 % interval: of one trial its own, and of several that of how
+    /// they scatter where one of them tells too little by itself, or else of the worst. Absent where that has no ends.
     pub together_s: Option<Estimate>,
 }
 
@@ -185,9 +185,14 @@ impl Margin {
         let latency_s = |trial: &Trial| trial.latencies_s[which];
         let worst = trials.clone().max_by(|a, b| latency_s(a).total_cmp(&latency_s(b)))?;
         let worst_s = latency_s(worst);
+        let each_s: Vec<f64> = trials.clone().map(latency_s).collect();
         let all: Option<Vec<Trialled>> = trials.map(|trial| weighed(trial, which, &goal)).collect();
         let least_share = if goal.quantile.is_some() { PERCENTILE_ERROR_MIN } else { 0.0 };
-        let of_all = all.filter(|all| all.len() > 1).and_then(|all| certainty::together(&all, least_share));
+        let of_all = match all {
+            Some(all) if all.len() > 1 => certainty::together(&all, least_share),
+            Some(_) => None,
+            None => certainty::scattered(&each_s),
+        };
         let own = Some(worst.intervals_s[which]).filter(|(low, high)| *low > 0.0 && high.is_finite());
         let of_worst = own.map(|interval| Estimate { value: worst_s, interval: Some(interval) });
         let left = 1.0 - worst_s / goal.limit.as_secs_f64();
@@ -375,11 +380,13 @@ const IDLE_LINE_MAX: f64 = 0.5;
 /// in one case of forty.
 pub const BROKEN_MIN: usize = 2;
 
-/// The trials of the lowest rates, from the lowest on.
+/// The trials of the lowest rates, from the lowest on: so many, and all of the last one's rate.
 fn lowest(trials: &[Trial]) -> Vec<&Trial> {
     let mut lowest: Vec<&Trial> = trials.iter().collect();
     lowest.sort_by(|a, b| a.rate.total_cmp(&b.rate));
-    lowest.truncate(BROKEN_MIN);
+    if let Some(last) = lowest.get(BROKEN_MIN - 1).map(|trial| trial.rate) {
+        lowest.retain(|trial| trial.rate <= last || is_same(trial.rate, last));
+    }
     lowest
 }
 
@@ -390,9 +397,9 @@ fn undecided(
     goals: &[LatencyGoal],
 ) -> Option<Undecided> {
     let limit_s = |which: usize| goals[which].limit.as_secs_f64();
-    let are_enough = lowest.len() >= BROKEN_MIN;
+    let clear = lowest.iter().filter(|trial| trial.is_broken_clearly(goals)).count();
     if (0..goals.len()).any(|which| intervals_s[which].0 > limit_s(which))
-        || are_enough && lowest.iter().all(|trial| trial.is_broken_clearly(goals))
+        || clear >= BROKEN_MIN && 2 * clear > lowest.len()
     {
         return None;
     }

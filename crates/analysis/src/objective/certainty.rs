@@ -6,7 +6,7 @@ use super::near_idle::Share;
 use super::{BENT_P, ERRORS_FREEDOM, NORMAL_95, Trialled};
 use crate::load::LoadPoint;
 use crate::scaling::Estimate;
-use crate::statistics::{f_beyond, rank_bounds, subsessions, t_quantile};
+use crate::statistics::{Sample, f_beyond, rank_bounds, subsessions, t_quantile};
 use fathom_metrics::{Latency, bucket_of};
 use fathom_schema::{Interval, LatencyGoal, OperationKind, Phase, StepRecord};
 
@@ -87,17 +87,51 @@ pub(super) fn together(trials: &[Trialled], least_share: f64) -> Option<Estimate
         .then(|| Estimate { value: 1.0 / mean, interval: Some((1.0 / (mean + half), 1.0 / (mean - half))) })
 }
 
+/// The same by how they scatter alone (Student's t), where one of them is too short to tell its own error; two at least.
+pub(super) fn scattered(latencies_s: &[f64]) -> Option<Estimate> {
+    if latencies_s.len() < 2 {
+        return None;
+    }
+    let inverses: Vec<f64> = latencies_s.iter().map(|latency_s| 1.0 / latency_s).collect();
+    let Sample { count, mean, variance } = Sample::of(&inverses);
+    let half = t_quantile(0.95, count as f64 - 1.0) * (variance / count as f64).sqrt();
+    (mean.is_finite() && half < mean)
+        .then(|| Estimate { value: 1.0 / mean, interval: Some((1.0 / (mean + half), 1.0 / (mean - half))) })
+}
+
 /// By how much the variance of what a goal is about exceeds that of as many independent operations, 1 at least: from how far
 /// the intervals of a step lie off together, as many at once as it takes until neighbours do not resemble one another
-/// (Ferrari's subsessions), with Student's t for their number. Of a percentile it is the share of operations within the limit
-/// that lies off, since the percentile is above it where that share is too small. 1 where there are too few intervals to
-/// tell.
+/// (Ferrari's subsessions), with Student's t for their number. Of a percentile it is the share of operations up to it that lies
+/// off: far from it, at the limit, hardly any would show anything. 1 where there are too few intervals to tell.
 pub(super) fn inflation(step: &StepRecord, point: &LoadPoint, goal: &LatencyGoal) -> f64 {
-    let parts = by_interval(step, goal);
+    inflation_of(step, point, goal.quantile.and_then(|q| last_below(point, q)))
+}
+
+/// The last bucket of those whose share of operations is nearest to a quantile: where many take the same time, that may be the one
+/// below it. `None` of no operations.
+fn last_below(point: &LoadPoint, q: f64) -> Option<usize> {
+    let at = bucket_of(Latency::quantile_of(&point.response, q)?);
+    let count = |is_meant: &dyn Fn(usize) -> bool| {
+        let buckets = point.response.histogram.buckets();
+        buckets.filter(|(bucket, _)| is_meant(*bucket as usize)).map(|(_, count)| count as f64).sum::<f64>()
+    };
+    let (below, own, all) = (count(&|bucket| bucket < at), count(&|bucket| bucket == at), count(&|_| true));
+    let is_nearer = q * all - below < below + own - q * all;
+    Some(if is_nearer && below > 0.0 { at - 1 } else { at })
+}
+
+/// The same of the share of operations within a percentile's limit.
+pub(super) fn inflation_within(step: &StepRecord, point: &LoadPoint, goal: &LatencyGoal) -> f64 {
+    inflation_of(step, point, goal.quantile.map(|_| bucket_of(goal.limit.0)))
+}
+
+/// Of the share of operations up to a bucket of their latency, or of the mean.
+fn inflation_of(step: &StepRecord, point: &LoadPoint, last: Option<usize>) -> f64 {
+    let parts = by_interval(step, last);
     let (operations, all) = parts.iter().fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
     let figure = all / operations;
     // Of one operation: that of a share, or of the latency itself.
-    let variance = match goal.quantile {
+    let variance = match last {
         None => point.response.moments.stddev_ns().powi(2),
         Some(_) => figure * (1.0 - figure),
     };
@@ -112,21 +146,21 @@ pub(super) fn inflation(step: &StepRecord, point: &LoadPoint, goal: &LatencyGoal
     if factor.is_finite() { factor.max(1.0) } else { 1.0 }
 }
 
-/// Operations of each measured interval, with the sum of their latencies in nanoseconds, or how many kept a percentile's limit.
-fn by_interval(step: &StepRecord, goal: &LatencyGoal) -> Vec<(f64, f64)> {
+/// Operations of each measured interval, with the sum of their latencies in nanoseconds, or how many lie up to a bucket of their
+/// latency.
+fn by_interval(step: &StepRecord, last: Option<usize>) -> Vec<(f64, f64)> {
     let is_meant = |interval: &&Interval| {
         interval.phase == Phase::Measure && step.started.step.adds_up(interval.stream as usize)
     };
     let mut measured: Vec<&Interval> = step.intervals.iter().filter(is_meant).collect();
     measured.sort_by_key(|interval| interval.sequence);
-    let last = bucket_of(goal.limit.0);
     let of = |group: &[&Interval]| {
         let kinds = group.iter().flat_map(|interval| &interval.tally.kinds);
         kinds.filter(|kind| kind.kind != OperationKind::Sync).fold((0.0, 0.0), |(operations, sum), kind| {
             let latency = kind.response.as_ref().unwrap_or(&kind.service);
-            let added = match goal.quantile {
+            let added = match last {
                 None => latency.moments.sum_ns,
-                Some(_) => {
+                Some(last) => {
                     let buckets = latency.histogram.buckets();
                     buckets
                         .filter(|(bucket, _)| *bucket as usize <= last)
@@ -226,6 +260,14 @@ mod tests {
             "{expected}: {}",
             half(&scattered, 0.0)
         );
+        // By their scatter alone: t(0.975, 2) = 4.303.
+        let apart: [f64; 3] = [1.1, 1.0, 0.9];
+        assert_eq!(super::scattered(&[1.0]), None);
+        let (low, high) = super::scattered(&apart).and_then(|found| found.interval).expect("it has one");
+        let mean = (1.0 / 1.1 + 1.0 + 1.0 / 0.9) / 3.0;
+        let squares: f64 = apart.iter().map(|latency_s| (1.0 / latency_s - mean).powi(2)).sum();
+        let half = 4.302_653 * (squares / 2.0 / 3.0_f64).sqrt();
+        assert!((low - 1.0 / (mean + half)).abs() < 1e-6 && (high - 1.0 / (mean - half)).abs() < 1e-6);
         assert_eq!(
             together(&[Trialled { x: 1.0, y: 1.0, weight: 1.0 }], 0.0),
             None,
@@ -253,6 +295,34 @@ mod tests {
             assert_eq!(of(&even), (1.0, true), "{goal}");
             let (found, is_clear) = of(&burst);
             assert!(found > 100.0 && !is_clear, "{goal}: {found}");
+        }
+        // A limit that is far off says nothing of how well a percentile is known.
+        let inflated = |limit: &str| {
+            let mut record = empty();
+            add(&mut record, Some(800), burst);
+            let step = &record.steps[0];
+            let streams = &step.finished.as_ref().expect("it has an end").streams;
+            let point = LoadPoint::of(&step.started.step, streams).expect("it measured");
+            inflation(step, &point, &limit.parse().expect("a goal"))
+        };
+        assert_eq!(inflated("p90<5ms"), inflated("p90<1s"));
+    }
+
+    /// Two of three trials of the lowest rate keep the limit, as it may be by chance: whichever of them the third is.
+    #[test]
+    fn a_rate_that_one_of_its_trials_misses_is_not_said_to_be_too_much() {
+        let goal: LatencyGoal = "p99.9<15ms".parse().expect("a goal");
+        for missed in 0..3 {
+            let mut record = empty();
+            add(&mut record, None, |_| tally(&[(1000, MS)]));
+            for trial in 0..3 {
+                let slow = if trial == missed { 16 } else { 11 };
+                add(&mut record, Some(450), |at| {
+                    tally(&[(449, 2 * MS), (u64::from(at % 2 == 0), slow * MS)])
+                });
+            }
+            let found = objective(&record, None, &[goal]).expect("rates were tried");
+            assert_eq!(found.state, State::Undecided, "{missed}: {found:?}");
         }
     }
 

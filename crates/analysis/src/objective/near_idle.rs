@@ -79,7 +79,7 @@ pub(super) fn shares(record: &Record, goal: &LatencyGoal) -> Vec<Share> {
             None => Some(0.0).filter(|_| is_alone(&step.started.step))?,
         };
         let share = Share::within(rate, &point.response, goal.limit);
-        Some(Share { count: share.count / certainty::inflation(step, &point, goal), ..share })
+        Some(Share { count: share.count / certainty::inflation_within(step, &point, goal), ..share })
     };
     record.steps.iter().filter_map(of).collect()
 }

@@ -32,15 +32,17 @@ impl Waiting {
         self.rate / self.queues * self.wait_s * self.wait_s
     }
 
-    /// Seconds that a trial takes for a goal to be judged by enough bouts; 0 where it is not the queue that breaks it.
+    /// Seconds that a trial takes to have enough of the bouts that decide what a goal is about.
     fn takes_s(self, goal: &LatencyGoal) -> f64 {
-        let limit_s = goal.limit.as_secs_f64();
-        let (share, reach_s) = match goal.quantile {
-            // An exponential tail has it there.
-            Some(q) => (1.0 - q, -self.wait_s * (1.0 - q).ln()),
-            None => (0.25, self.wait_s),
-        };
-        if reach_s < OF_QUEUE_MIN * limit_s { 0.0 } else { BOUTS_MIN * self.bout_s() / self.queues / share }
+        let share = goal.quantile.map_or(0.25, |q| 1.0 - q);
+        BOUTS_MIN * self.bout_s() / self.queues / share
+    }
+
+    /// Whether it is the queue that breaks a goal, or comes near to it.
+    fn decides(self, goal: &LatencyGoal) -> bool {
+        // An exponential tail has it there.
+        let reach_s = self.wait_s * goal.quantile.map_or(1.0, |q| -(1.0 - q).ln());
+        reach_s >= OF_QUEUE_MIN * goal.limit.as_secs_f64()
     }
 }
 
@@ -68,7 +70,7 @@ pub(super) fn few_bouts(
     let wait_s = (mean(|point| point.mean_s) - alone_s).max(0.0);
     let waiting = Waiting { rate: mean(|point| point.rate), queues, wait_s };
     let lasts_s = mean(|point| point.response.moments.count as f64 / point.rate);
-    let takes = |goal: &LatencyGoal| waiting.takes_s(goal);
+    let takes = |goal: &LatencyGoal| if waiting.decides(goal) { waiting.takes_s(goal) } else { 0.0 };
     let goal = goals.iter().max_by(|a, b| takes(a).total_cmp(&takes(b)))?;
     let takes_s = takes(goal).ceil();
     let told = || {
