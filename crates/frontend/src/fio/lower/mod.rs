@@ -1,6 +1,7 @@
 //! fio jobs as fathom's model: clones become streams, barriers become stages, everything quirky becomes plain. Knows fio's
 //! meaning and the model; how it was written is behind it.
 
+mod amounts;
 mod appends;
 mod caches;
 mod content;
@@ -413,15 +414,15 @@ impl Lowering<'_> {
         if let Some(region) = region {
             options.size.set(region, region_span(settings, parsed.span));
         }
-        set_amount(options, parsed, lowered);
+        amounts::set(options, parsed, lowered);
         if need.is_special {
-            set_amount_of_device(options, parsed, lowered);
+            amounts::set_of_device(options, parsed, lowered);
         } else {
             appends::refuse_mappings(parsed, engine.engine, self.faults);
             appends::end(options, parsed, lowered, place.files(), self.faults);
         }
-        set_tails(options, settings, place.files(), lowered.smallest);
-        join_loops(options, parsed, lowered);
+        amounts::set_tails(options, settings, place.files(), lowered.smallest);
+        amounts::join_loops(options, parsed, lowered);
         self.targets.name_of(&mut self.job, place, &need, parsed, engine.engine)
     }
 
@@ -618,100 +619,6 @@ impl Lowering<'_> {
             let operations = control.number_ios.saturating_mul(control.loops).saturating_mul(each);
             options.operations.set(operations, settings.span("number_ios", span));
         }
-    }
-}
-
-/// Passes and bytes that end a clone, unless only time does.
-fn set_amount(options: &mut StreamOptions, parsed: &ParsedJob, lowered: &Lowered) {
-    let (settings, span) = (&parsed.settings, parsed.span);
-    let Settings { control, operations, files, .. } = settings;
-    if control.time_based && control.runtime.is_some() {
-        return;
-    }
-    let passes = u32::try_from(control.loops).unwrap_or(1_000_000_000).min(1_000_000_000);
-    options.passes.set(passes, settings.span("loops", span));
-    let size = match operations.size {
-        Some(Size::Bytes(size)) if size > 0 => Some(size),
-        _ => None,
-    };
-    if let (Some(size), Some(_)) = (size, files.filesize) {
-        options.pass_bytes.set(Bytes(size), settings.span("size", span));
-    }
-    let io_size_span = settings.span("io_size", span);
-    match operations.io_size {
-        None | Some(Size::Bytes(0) | Size::Percent(0)) => {}
-        Some(Size::Percent(percent)) => {
-            let percent = u64::from(percent);
-            let share = match (size, files.filesize) {
-                // Of what is asked for, also where a device has less.
-                (Some(size), None) => Amount::Bytes(Bytes(size / 100 * percent + size % 100 * percent / 100)),
-                _ => Amount::Share(Ratio::percent(percent as f64)),
-            };
-            options.bytes.set(share, io_size_span);
-        }
-        Some(Size::Bytes(io_size)) => {
-            options.bytes.set(Amount::Bytes(Bytes(io_size)), io_size_span);
-            // Observed with fio 3.33: where no pass ends by itself, one goes on to io_size.
-            if lowered.passes_go_on {
-                options.pass_bytes.set(Bytes(io_size.max(size.unwrap_or(0))), io_size_span);
-            }
-        }
-    }
-}
-
-/// `size` stays what is moved where a device is smaller, unless its end, or all of its blocks, end a pass. Observed with fio
-/// 3.33.
-fn set_amount_of_device(options: &mut StreamOptions, parsed: &ParsedJob, lowered: &Lowered) {
-    let Settings { operations, files, verify, .. } = &parsed.settings;
-    let Some(Size::Bytes(size)) = operations.size else { return };
-    let is_verified = verify.kind != "0";
-    let is_bounded = options.passes.get().is_some() && options.bytes.get().is_none();
-    if size == 0 || !is_bounded || is_verified || files.filesize.is_some() || !lowered.leaves_end {
-        return;
-    }
-    let place = parsed.settings.span("size", parsed.span);
-    options.bytes.set(Amount::Bytes(Bytes(size)), place);
-    options.pass_bytes.set(Bytes(size), place);
-}
-
-/// A pass ends where its files do and otherwise with what all loops are to move: zones and jumps do not come to the end of their
-/// files, and `filesize` puts that behind `size`. Observed with fio 3.33.
-fn join_loops(options: &mut StreamOptions, parsed: &ParsedJob, lowered: &Lowered) {
-    let Settings { operations, files, .. } = &parsed.settings;
-    let size = match operations.size {
-        Some(Size::Bytes(size)) if size > 0 => Some(Bytes(size)),
-        _ => None,
-    };
-    let each = match options.bytes.get() {
-        Some(&Amount::Bytes(bytes)) => Some(bytes),
-        Some(Amount::Share(_)) => None,
-        None => size,
-    };
-    let (Some(&loops), Some(each)) = (options.passes.get(), each) else { return };
-    let jumps = *lowered.options.stride.get() != 0 && lowered.passes_go_on;
-    let goes_on = lowered.options.zones.get().is_some() || files.filesize.is_some();
-    let is_more = loops > 1 || options.bytes.get().is_some();
-    // Where the files end first, they end every pass. Observed with fio 3.33.
-    let of_files = files.filesize.map(|(_, most)| most.saturating_mul(files.count));
-    let is_of_files = options.bytes.get().is_none() && of_files.is_some_and(|most| each.0 >= most);
-    if !is_more || !(goes_on || jumps) || files.append || is_of_files {
-        return;
-    }
-    let all = Bytes(each.0.saturating_mul(u64::from(loops)));
-    let place = parsed.settings.span("loops", parsed.span);
-    options.pass_bytes.set(all, place);
-    if goes_on && loops > 1 {
-        options.bytes.set(Amount::Bytes(each), place);
-    }
-}
-
-/// What is moved in a pass over files that are no whole blocks: their tails count, though nothing may fit into them.
-fn set_tails(options: &mut StreamOptions, settings: &Settings, files: u64, smallest: u64) {
-    let (Some(Size::Bytes(size)), None) = (settings.operations.size, settings.files.filesize) else { return };
-    let each = size / files.max(1);
-    let has_tails = files > 1 && each > smallest && !each.is_multiple_of(smallest.max(1));
-    if has_tails && options.passes.get().is_some() && options.pass_bytes.get().is_none() {
-        options.pass_bytes.set(Bytes(each * files), Span::default());
     }
 }
 
