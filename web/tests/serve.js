@@ -227,8 +227,8 @@ test("a test of the PTS that was ended goes on from its page", async () => {
   // Virtual time goes as fast as operations are done: so many of them that a round takes seconds, and can be ended.
   const asked = /\/api\/v1\/(jobs\/plan|runs)$/;
   await intercept(page, asked, (route) => {
-    const sent = route.request().postData();
-    return route.continue({ postData: sent?.replace(String.raw`kind = \"sim\"`, String.raw`$&\nservice_time = \"constant 10us\"`) });
+    const slower = String.raw`$&\nservice_time = \"constant 10us\"`;
+    return route.continue({ postData: route.request().postData()?.replace(String.raw`kind = \"sim\"`, slower) });
   });
   await page.getByRole("button", { name: "Start", exact: true }).click();
   await page.waitForURL(/#\/live\//);

@@ -7,8 +7,8 @@ use super::workload::Lowered;
 use fathom_model::{Amount, Span, StreamOptions};
 use fathom_units::{Bytes, Ratio};
 
-/// Passes and bytes that end a clone, unless only time does.
-pub(super) fn set(options: &mut StreamOptions, parsed: &ParsedJob, lowered: &Lowered) {
+/// Passes and bytes that end a clone of `count` files, unless only time does.
+pub(super) fn set(options: &mut StreamOptions, parsed: &ParsedJob, lowered: &Lowered, count: u64) {
     let (settings, span) = (&parsed.settings, parsed.span);
     let Settings { control, operations, files, .. } = settings;
     if control.time_based && control.runtime.is_some() {
@@ -27,11 +27,18 @@ pub(super) fn set(options: &mut StreamOptions, parsed: &ParsedJob, lowered: &Low
     match operations.io_size {
         None | Some(Size::Bytes(0) | Size::Percent(0)) => {}
         Some(Size::Percent(percent)) => {
-            let percent = u64::from(percent);
+            let part = |all: u64| {
+                let percent = u64::from(percent);
+                (all / 100).saturating_mul(percent).saturating_add(all % 100 * percent / 100)
+            };
             let share = match (size, files.filesize) {
                 // Of what is asked for, also where a device has less.
-                (Some(size), None) => Amount::Bytes(Bytes(size / 100 * percent + size % 100 * percent / 100)),
-                _ => Amount::Share(Ratio::percent(percent as f64)),
+                (Some(size), None) => Amount::Bytes(Bytes(part(size))),
+                // Observed with fio 3.33: of all files, and no more than is asked for.
+                (Some(size), Some((low, high))) if low == high && count > 1 => {
+                    Amount::Bytes(Bytes(part(low.saturating_mul(count)).min(size)))
+                }
+                _ => Amount::Share(Ratio::percent(f64::from(percent))),
             };
             options.bytes.set(share, io_size_span);
         }

@@ -414,7 +414,7 @@ impl Lowering<'_> {
         if let Some(region) = region {
             options.size.set(region, region_span(settings, parsed.span));
         }
-        amounts::set(options, parsed, lowered);
+        amounts::set(options, parsed, lowered, place.files());
         if need.is_special {
             amounts::set_of_device(options, parsed, lowered);
         } else {

@@ -6,7 +6,7 @@ use super::super::settings::Settings;
 use super::super::values::Size;
 use super::targets::{Place, region_of, region_span};
 use super::workload::Lowered;
-use super::{Lowering, set_amount};
+use super::{Lowering, amounts};
 use fathom_model::{Amount, Named, PeerAddress, PeerProtocol, StreamOptions, TargetKind, TargetOptions};
 use fathom_units::Bytes;
 use std::net::IpAddr;
@@ -88,7 +88,7 @@ impl Lowering<'_> {
         if let Some(region) = region_of(settings, &place, lowered.smallest, false) {
             options.size.set(region, region_span(settings, *span));
         }
-        set_amount(options, parsed, lowered);
+        amounts::set(options, parsed, lowered, place.files());
         let unique = self.targets.unique_name(&address.to_string());
         target.address.set(address, at("hostname"));
         self.job.targets.push(Named { name: unique.clone(), span: *span, options: target });

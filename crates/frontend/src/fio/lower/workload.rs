@@ -159,7 +159,9 @@ pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &m
 fn leaves_end(settings: &Settings, is_random: bool, is_mix: bool) -> bool {
     let Settings { operations, files, .. } = settings;
     let Operations { no_random_map, lfsr, distribution, percentage_random, postfix, .. } = operations;
-    let is_strided = files.zone_mode.as_deref().is_none_or(|mode| mode == "strided") && files.zone[0] > 0;
+    let is_strided = files.zone_mode.as_deref().is_none_or(|mode| mode == "strided")
+        && files.zone[0] > 0
+        && files.open_at_once <= 1;
     if is_random {
         let has_map = (*lfsr || !no_random_map) && distribution == "random" && percentage_random == &[100; 3];
         let number = postfix.as_deref().unwrap_or_default().trim();
@@ -218,6 +220,11 @@ fn set_ends(options: &mut WorkloadOptions, job: &ParsedJob, faults: &mut Faults)
                 faults.warn("fio.misread", place, message, "add zonemode=strided");
             }
             let range = if range > 0 { range } else { size };
+            if settings.files.open_at_once > 1 {
+                let message = "zonemode=strided has no effect with openfiles above 1, as with fio";
+                faults.warn("fio.no-effect", place, message, "leave one of them out");
+                return;
+            }
             options.zones.set(Zones { size: Bytes(size), range: Bytes(range), skip: Bytes(skip) }, place);
         }
         _ if size > 0 => {
