@@ -610,9 +610,8 @@ fn warm(seconds: &[Second], iops: &[f64], levels: &[Change]) -> usize {
     }
     match brief(seconds, &iops[..cut], rest) {
         Some(length) if matters(iops, length) => length,
-        Some(_) => 0,
         None if warm.is_found => cut,
-        None => 0,
+        _ => 0,
     }
 }
 
