@@ -214,10 +214,7 @@ pub fn compare(base: &[&Record], new: &[&Record], margin: f64) -> Result<Compari
     Ok(Comparison {
         kind,
         job_differences: job_differences(&all, (true, 0, first), (false, 0, second)),
-        more_runs: deciding()
-            .filter_map(|metric| metric.more_runs)
-            .max()
-            .filter(|_| verdict == Verdict::Inconclusive),
+        more_runs: if verdict == Verdict::Inconclusive { more_runs_of(deciding()) } else { None },
         steps,
         curve,
         unlike,
@@ -409,6 +406,16 @@ fn means(sides: &Sides<'_>) -> Vec<Metric> {
     ]
     .map(metric)
     .to_vec()
+}
+
+/// Runs that all of the figures take that are open; `None` where one of them is told by no number, or by none that is known.
+fn more_runs_of<'a>(metrics: impl Iterator<Item = &'a Metric>) -> Option<u64> {
+    let open = metrics.filter(|metric| metric.verdict == Verdict::Inconclusive);
+    let known = open.filter(|metric| metric.interval.is_some() || metric.more_runs.is_some());
+    known
+        .map(|metric| metric.more_runs)
+        .reduce(|most, one| most.zip(one).map(|(most, one)| most.max(one)))
+        .flatten()
 }
 
 /// The percentiles that both sides have enough operations for, and the one that decides in any case.

@@ -170,8 +170,9 @@ pub struct Margin {
     pub worst_s: f64,
     /// What is left from that to the limit, as a share of it; below 0 where it is above.
     pub left: f64,
-    /// What all trials of the rate tell together, seconds, with its 95 % interval: of one trial its own, and of several that of how
-    /// they scatter where one of them tells too little by itself, or else of the worst. Absent where that has no ends.
+    /// What all trials of the rate tell together, seconds, with its 95 % interval: of several their weighed mean; where one of them
+    /// tells too little by itself, that of how they scatter; where neither has ends, and of one trial, that of the worst. Absent where
+    /// that has no ends.
     pub together_s: Option<Estimate>,
 }
 
@@ -191,7 +192,7 @@ impl Margin {
         let of_all = match all {
             Some(all) if all.len() > 1 => certainty::together(&all, least_share),
             Some(_) => None,
-            None => certainty::scattered(&each_s),
+            None => certainty::scattered(&each_s, least_share),
         };
         let own = Some(worst.intervals_s[which]).filter(|(low, high)| *low > 0.0 && high.is_finite());
         let of_worst = own.map(|interval| Estimate { value: worst_s, interval: Some(interval) });
@@ -376,7 +377,7 @@ pub fn is_same(one: f64, other: f64) -> bool {
 const IDLE_MAX: f64 = 0.1;
 /// The same, of the rates that tell how latency grows from there: beyond, it need not be by the same line.
 const IDLE_LINE_MAX: f64 = 0.5;
-/// The lowest trials that have to break a limit beyond chance before no rate is said to keep it: one alone does so by chance
+/// Of the lowest trials so many, and most, have to break a limit beyond chance before no rate is said to keep it: one alone does so by chance
 /// in one case of forty.
 pub const BROKEN_MIN: usize = 2;
 

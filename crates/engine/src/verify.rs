@@ -472,8 +472,11 @@ impl Verifier {
         let (at, offset) = (wrong.at as usize, expected.offset + u64::from(wrong.at));
         let part = at..at + wrong.length as usize;
         dumps.push(put(&format!("{name}.{offset}.{ending}"), &block[part.clone()])?);
-        // A pattern alone is the same of whatever write.
-        if let Some(seed) = expected.seed.or((!has_header).then_some(0)) {
+        // A pattern alone is the same of whatever write; where it was trimmed nothing of it is.
+        if expected.is_trimmed {
+            block.fill(0);
+            dumps.push(put(&format!("{name}.{offset}.expected"), &block[part])?);
+        } else if let Some(seed) = expected.seed.or((!has_header).then_some(0)) {
             let number = expected.number.unwrap_or(0);
             let write = Write { offset: expected.offset, number, seed };
             self.stamper.stamp(block, &write);

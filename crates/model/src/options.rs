@@ -75,7 +75,7 @@ options! {
     /// Where in a tree the files lie.
     tree_distribution: TreeDistribution = TreeDistribution::Bottom, Kind::Choice(TreeDistribution::WORDS), vdbench "distribution", example "\"all\"";
     /// Service time of a simulated device.
-    service_time: ServiceTime = ServiceTime::Constant(Nanos::micros(100)), Kind::Structured("\"T\", \"exponential T\" or \"uniform T..T\""), example "\"exponential 100us\"";
+    service_time: ServiceTime = ServiceTime::Constant(Nanos::micros(100)), Kind::Structured("\"T\", \"constant T\", \"exponential T\" or \"uniform T..T\""), example "\"exponential 100us\"";
     /// Operations a simulated device serves at once.
     parallelism: u32 = 1, Kind::Count { min: 1, max: 65_536 }, example "8";
     /// Share of operations that a simulated device fails with an I/O error.

@@ -169,7 +169,7 @@ pub fn verdict(found: &Comparison, margin: Ratio) -> String {
                 Some(more) => format!("Inconclusive{place}: about {more} more runs of each side are needed."),
                 None if lies_on_margin(&found.steps) => {
                     format!(
-                        "Inconclusive{place}: a change lies at the margin of {margin}, and no number of runs tells its side."
+                        "Inconclusive{place}: a change lies so near to the margin of {margin} that no number of runs tells its side."
                     )
                 }
                 None => format!("Inconclusive{place}: too few runs, or too short ones, to tell."),
@@ -178,7 +178,7 @@ pub fn verdict(found: &Comparison, margin: Ratio) -> String {
     }
 }
 
-/// Whether what decides is known well enough but for where it lies: next to a margin.
+/// Whether something that decides lies nearer to a margin than it is told: next to it, or within half a bucket of a percentile.
 fn lies_on_margin(steps: &[StepComparison]) -> bool {
     let mut metrics = steps.iter().flat_map(|step| &step.metrics).filter(|metric| metric.decides);
     metrics.any(|metric| {
@@ -702,7 +702,10 @@ mod tests {
         found.more_runs = None;
         for (interval, expect) in [
             (None, ": too few runs, or too short ones, to tell."),
-            (Some((0.0, 0.05)), ": a change lies at the margin of 3%, and no number of runs tells its side."),
+            (
+                Some((0.0, 0.05)),
+                ": a change lies so near to the margin of 3% that no number of runs tells its side.",
+            ),
         ] {
             for metric in &mut found.steps[0].metrics {
                 (metric.verdict, metric.interval, metric.more_runs) = (Verdict::Inconclusive, interval, None);

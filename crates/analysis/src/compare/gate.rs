@@ -60,7 +60,8 @@ pub fn more_runs(
 ) -> Option<u64> {
     let from = |edge: f64| (change.ln_1p() - edge.ln_1p()).abs();
     let room = from(margin).min(from(-margin));
-    if !half.is_finite() || room <= off {
+    let is_told = half.is_finite() && room > off;
+    if !is_told {
         return None;
     }
     let of_chance = (half * half - off * off).max(0.0).sqrt();
@@ -129,7 +130,7 @@ mod tests {
         let asked = more_runs(0.0, (wide, 0.0), 0.03, (1, 3), level);
         assert_eq!(asked, Some(1));
         assert!(more_runs(0.0, (wide, 0.0), 0.01, (1, 3), level).is_some_and(|more| (2..=4).contains(&more)));
-        // Half a bucket to either side stays, however many there are: 2.9 % of a margin of 3 % are too much of it.
+        // Half a bucket to either side stays, however many there are: 2.96 % of a margin of 3 % are all of it.
         let told = |off: f64| more_runs(0.0, (0.06, off), 0.03, (5, 1), 0.975);
         assert!(told(0.0).is_some_and(|more| more < told(0.028).expect("it is less than the margin")));
         assert_eq!(told(0.0296), None, "ln 1.03");

@@ -88,13 +88,14 @@ pub(super) fn together(trials: &[Trialled], least_share: f64) -> Option<Estimate
 }
 
 /// The same by how they scatter alone (Student's t), where one of them is too short to tell its own error; two at least.
-pub(super) fn scattered(latencies_s: &[f64]) -> Option<Estimate> {
+pub(super) fn scattered(latencies_s: &[f64], least_share: f64) -> Option<Estimate> {
     if latencies_s.len() < 2 {
         return None;
     }
     let inverses: Vec<f64> = latencies_s.iter().map(|latency_s| 1.0 / latency_s).collect();
     let Sample { count, mean, variance } = Sample::of(&inverses);
     let half = t_quantile(0.95, count as f64 - 1.0) * (variance / count as f64).sqrt();
+    let half = half.max(NORMAL_95 * least_share * mean);
     (mean.is_finite() && half < mean)
         .then(|| Estimate { value: 1.0 / mean, interval: Some((1.0 / (mean + half), 1.0 / (mean - half))) })
 }
@@ -107,8 +108,8 @@ pub(super) fn inflation(step: &StepRecord, point: &LoadPoint, goal: &LatencyGoal
     inflation_of(step, point, goal.quantile.and_then(|q| last_below(point, q)))
 }
 
-/// The last bucket of those whose share of operations is nearest to a quantile: where many take the same time, that may be the one
-/// below it. `None` of no operations.
+/// The last bucket of those whose share of operations is nearest to a quantile, and not all: where many take the same time, that may
+/// be the one below it. `None` of no operations.
 fn last_below(point: &LoadPoint, q: f64) -> Option<usize> {
     let at = bucket_of(Latency::quantile_of(&point.response, q)?);
     let count = |is_meant: &dyn Fn(usize) -> bool| {
@@ -116,7 +117,8 @@ fn last_below(point: &LoadPoint, q: f64) -> Option<usize> {
         buckets.filter(|(bucket, _)| is_meant(*bucket as usize)).map(|(_, count)| count as f64).sum::<f64>()
     };
     let (below, own, all) = (count(&|bucket| bucket < at), count(&|bucket| bucket == at), count(&|_| true));
-    let is_nearer = q * all - below < below + own - q * all;
+    // Of all of them nothing lies off.
+    let is_nearer = q * all - below < below + own - q * all || below + own >= all;
     Some(if is_nearer && below > 0.0 { at - 1 } else { at })
 }
 
@@ -262,11 +264,14 @@ mod tests {
         );
         // By their scatter alone: t(0.975, 2) = 4.303.
         let apart: [f64; 3] = [1.1, 1.0, 0.9];
-        assert_eq!(super::scattered(&[1.0]), None);
-        let (low, high) = super::scattered(&apart).and_then(|found| found.interval).expect("it has one");
+        assert_eq!(super::scattered(&[1.0], 0.0), None);
+        let (low, high) = super::scattered(&apart, 0.0).and_then(|found| found.interval).expect("it has one");
         let mean = (1.0 / 1.1 + 1.0 + 1.0 / 0.9) / 3.0;
         let squares: f64 = apart.iter().map(|latency_s| (1.0 / latency_s - mean).powi(2)).sum();
         let half = 4.302_653 * (squares / 2.0 / 3.0_f64).sqrt();
+        // Those that fall into one bucket are known no better than buckets tell.
+        let alike = super::scattered(&[1.0; 3], 0.01).and_then(|found| found.interval).expect("it has one");
+        assert!((alike.1 - alike.0 - 2.0 * 0.0196).abs() < 1e-4, "{alike:?}");
         assert!((low - 1.0 / (mean + half)).abs() < 1e-6 && (high - 1.0 / (mean - half)).abs() < 1e-6);
         assert_eq!(
             together(&[Trialled { x: 1.0, y: 1.0, weight: 1.0 }], 0.0),
@@ -306,6 +311,8 @@ mod tests {
             inflation(step, &point, &limit.parse().expect("a goal"))
         };
         assert_eq!(inflated("p90<5ms"), inflated("p90<1s"));
+        // Nor does one that is all of the slow ones'.
+        assert!(inflated("p99<5ms") > 100.0, "{}", inflated("p99<5ms"));
     }
 
     /// Two of three trials of the lowest rate keep the limit, as it may be by chance: whichever of them the third is.

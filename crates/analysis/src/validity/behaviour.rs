@@ -53,7 +53,8 @@ const RISE_PART: usize = 4;
 const FALL_PART: usize = 10;
 /// What a warm-up has to make of the mean over all, as a share: the first second of a minute is hardly ever like the others.
 const EFFECT_MIN: f64 = 0.01;
-/// Share of what the first few intervals are off the rest that those after them may be, where the few are all of a warm-up.
+/// Share of what the first few intervals are off the rest that those after them may be, where the few are all of a warm-up; and that a
+/// warm-up is off from its first intervals on.
 const BRIEF_LEFT: f64 = 0.5;
 /// Difference of two levels that matters, as a share.
 const LEVEL_MIN: f64 = 0.10;
@@ -571,7 +572,8 @@ fn range_of_means(iops: &[f64]) -> (f64, f64) {
     means.fold((f64::INFINITY, 0.0), |(low, high), mean| (mean.min(low), mean.max(high)))
 }
 
-/// Which of the first intervals are a warm-up, if any: where MSER-5 cuts, as long as what it cuts matters and is no noise.
+/// Which of the first intervals are a warm-up, if any: where MSER-5 cuts, or a brief beginning ends, as long as what is cut matters and
+/// is no noise.
 fn warm(seconds: &[Second], iops: &[f64], levels: &[Change]) -> usize {
     if let Some(length) = first_level(iops, levels) {
         return length;

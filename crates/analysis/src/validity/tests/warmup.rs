@@ -136,7 +136,7 @@ fn a_short_first_level_is_a_warm_up() {
     assert_eq!(of(&series(60, 0.02, 0.0, 1, &step(1.0, 0.6))), [] as [&str; 0]);
 }
 
-/// A beginning of a few intervals that is ten deviations off, and moves the mean of all, is told with its length: of a hundred
+/// A beginning of a few intervals that is ten deviations off or more, and moves the mean of all, is told with its length: of a hundred
 /// series never with another one, and of nine in ten of them.
 #[test]
 fn a_brief_beginning_is_told_with_its_length() {

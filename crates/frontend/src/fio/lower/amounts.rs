@@ -29,7 +29,7 @@ pub(super) fn set(options: &mut StreamOptions, parsed: &ParsedJob, lowered: &Low
         Some(Size::Percent(percent)) => {
             let part = |all: u64| {
                 let percent = u64::from(percent);
-                (all / 100).saturating_mul(percent).saturating_add(all % 100 * percent / 100)
+                (all / 100).saturating_mul(percent).saturating_add(all % 100 * percent / 100).max(1)
             };
             let share = match (size, files.filesize) {
                 // Of what is asked for, also where a device has less.
