@@ -403,6 +403,10 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         }
         let until = match &mut self.surplus {
             Some(Surplus { stays, gone }) if in_flight > *stays && gone.is_none() => return completed,
+            // After a ramp, all that has gone may be of it, which counts for nothing else.
+            Some(Surplus { gone, .. }) if self.last_completion <= self.times.measure_end => {
+                *gone.get_or_insert(self.integrated_until)
+            }
             Some(Surplus { gone, .. }) => *gone.get_or_insert(self.last_completion),
             None => self.times.measure_end,
         };

@@ -217,6 +217,9 @@ fn a_device_that_is_overloaded_shows_its_own_rate() {
     for (depth, rate, stage) in [
         (60_000, "1009/s", "ramp = \"300s\"\ntime = \"10s\"\n"),
         (1024, "1100/s", "ramp = \"5s\"\ntime = \"1s\"\n"),
+        // What the ramp left takes longer than the measured time: none of what counts completes in that.
+        (65_536, "2000/s", "ramp = \"12s\"\ntime = \"6s\"\n"),
+        (65_536, "2000/s", "ramp = \"30s\"\ntime = \"10s\"\n"),
         (64, "2000/s", "time = \"100s\"\n"),
         (64, "2000/s", "ramp = \"3s\"\ntime = \"10s\"\n"),
         (1, "2000/s", "time = \"2s\"\n"),
