@@ -12,7 +12,7 @@ mod resample;
 mod solve;
 mod verdict;
 
-pub use choice::{Answers, Estimate, LOADS_MIN, LatencyLimit, Peak, answers};
+pub use choice::{Answers, Estimate, LOADS_MIN, LatencyLimit, Lawless, Peak, answers};
 pub(crate) use curve::GAP;
 pub use curve::measured_limit;
 pub use fit::{Coefficient, Fit, Point, Weighting};

@@ -13,6 +13,7 @@ mod load;
 mod pacing;
 mod places;
 mod surroundings;
+mod unfinished;
 
 use crate::measured::{Measured, measured};
 use fathom_schema::{Finding, LoadAxis, Question, Record, Severity, StepRecord, Stop, Stream, TargetKind};

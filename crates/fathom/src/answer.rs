@@ -29,6 +29,7 @@ pub(crate) fn document(answers: &Answers, points: &[Point]) -> Value {
         latency_limits,
         remarks,
         fallen: _, // in the sentence
+        lawless: _,
     } = answers;
     let mut limits: Vec<Value> = latency_limits.iter().map(latency_limit).collect();
     if let Some(ceiling) = ceiling {
@@ -171,14 +172,10 @@ fn laws(answers: &Answers) -> String {
             coefficients.join(", ")
         );
     }
-    let legend = match answers.chosen {
-        Some(_) => "* the chosen law: the lowest AICc of those that explain the points",
-        None if answers.is_undetermined() => {
-            "laws that pass through the points are not determined by them; answers are read off between them"
-        }
-        None => "no law explains the points; answers are read off between them",
-    };
-    text += &format!("  {legend}; error: the largest of a point\n");
+    // The mark of the chosen one stands before it here.
+    let mark = if answers.chosen.is_some() { "* " } else { "" };
+    let legend = curve::choice(answers);
+    text += &format!("  {mark}{legend}\n");
     for remark in &answers.remarks {
         text += &format!("  note: {remark}\n");
     }

@@ -7,7 +7,7 @@ use crate::table::{left, right};
 use crate::tables::Table;
 use fathom_analysis::load::{Curve, LoadPoint, Rates};
 use fathom_analysis::objective::State;
-use fathom_analysis::scaling::{Answers, Coefficient, Estimate, LatencyLimit, Law, Verdict};
+use fathom_analysis::scaling::{Answers, Coefficient, Estimate, LatencyLimit, Law, Lawless, Verdict};
 use fathom_analysis::statistics::Sample;
 use fathom_schema::LatencyGoal;
 use fathom_units::{Iops, Nanos, significant};
@@ -230,6 +230,25 @@ fn measured(loads: &[Load<'_>]) -> Table {
     Table { columns, rows: loads.iter().map(row).collect(), remark: None }
 }
 
+/// How the law was chosen, or why none was.
+pub fn choice(answers: &Answers) -> &'static str {
+    match (answers.chosen, answers.lawless) {
+        (Some(_), _) => {
+            "chosen: the lowest AICc of those laws that explain the points; error: the largest of a point"
+        }
+        (None, _) if answers.is_undetermined() => {
+            "laws that pass through the points are not determined by them; answers are read off between them; error: the \
+             largest of a point"
+        }
+        (None, Some(Lawless::FewLoads)) => {
+            "too few loads to choose a law by; answers are read off between them; error: the largest of a point"
+        }
+        (None, _) => {
+            "no law explains the points; answers are read off between them; error: the largest of a point"
+        }
+    }
+}
+
 fn laws(answers: &Answers) -> Table {
     let row = |(at, fit): (usize, &fathom_analysis::scaling::Fit)| {
         vec![
@@ -240,18 +259,6 @@ fn laws(answers: &Answers) -> Table {
             fit.coefficients.iter().map(coefficient).collect::<Vec<_>>().join(", "),
         ]
     };
-    let remark = match answers.chosen {
-        Some(_) => {
-            "chosen: the lowest AICc of those laws that explain the points; error: the largest of a point"
-        }
-        None if answers.is_undetermined() => {
-            "laws that pass through the points are not determined by them; answers are read off between them; error: the \
-             largest of a point"
-        }
-        None => {
-            "no law explains the points; answers are read off between them; error: the largest of a point"
-        }
-    };
     Table {
         columns: vec![
             left("law"),
@@ -261,7 +268,7 @@ fn laws(answers: &Answers) -> Table {
             left("coefficients ± standard error"),
         ],
         rows: answers.fits.iter().enumerate().map(row).collect(),
-        remark: Some(remark),
+        remark: Some(choice(answers)),
     }
 }
 
@@ -462,6 +469,12 @@ pub fn sentence(answers: &Answers) -> String {
             rate(peak.x.value),
             place(&peak.n, answers.is_exact())
         ),
+        (Verdict::Contention, _) if answers.is_ceiling_open() => format!(
+            "Throughput grows by less than the load; {} at load {} is the most that was measured, and how far it would go the data \
+             does not pin down.",
+            rate(best.x),
+            number(best.n)
+        ),
         (Verdict::Contention | Verdict::Retrograde, _) => {
             let units = answers.parallel_units.map_or_else(String::new, |units| {
                 format!(", as ≈ {} parallel units would", number(units.value))
@@ -471,8 +484,13 @@ pub fn sentence(answers: &Answers) -> String {
         (Verdict::Queueing, _) => {
             format!("Operations wait for one another before full speed, {}.", rate(most))
         }
-        // Of a law with as many coefficients as there are loads nothing tells whether it fits.
-        (Verdict::NoLaw, _) if answers.fits.iter().any(|fit| fit.aicc.is_none()) => format!(
+        (Verdict::NoLaw, _) if answers.lawless == Some(Lawless::Rough) => format!(
+            "Throughput grows with the load as far as was measured, up to {} at load {}; single loads lie too far \
+             off a straight line to tell a law: measure each again.",
+            rate(best.x),
+            number(best.n)
+        ),
+        (Verdict::NoLaw, _) if answers.lawless == Some(Lawless::FewLoads) => format!(
             "Too few loads to tell a law by; the measured curve is the answer: at most {}, at load {}.",
             rate(peak.x.value),
             number(peak.n.value)

@@ -162,6 +162,7 @@ pub(super) fn curve(
     let answers = Answers {
         fits: Vec::new(),
         chosen: None,
+        lawless: None,
         verdict,
         smallest: groups.first().map_or(0.0, |group| group[0].asked),
         peak: at_full_speed(slots, maximum),

@@ -1,9 +1,9 @@
 //! Which law a curve follows, if any, and the answers it gives: the peak, the knee, the load for 95 % of the most, the
 //! load at which latency reaches a limit. Every answer has an interval; one that lies beyond the data says so.
 
-use super::fit::{Fit, Point, Weighting};
+use super::fit::{Fit, Point, SHARPNESS_MAX, Weighting};
 use super::law::{Law, Operating};
-use super::remarks::{lack_of_fit, mixed, remarks, units_between, unmeasured};
+use super::remarks::{lack_of_fit, lawless, mixed, open_ceiling, remarks, rough, units_between, unmeasured};
 use super::resample::{AGAIN_MIN, resample};
 use super::{curve, verdict::Verdict};
 use crate::statistics::{f_beyond, runs_p};
@@ -70,6 +70,17 @@ pub struct LatencyLimit {
     pub is_exceeded_at_first: bool,
 }
 
+/// Why no law tells of a curve.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lawless {
+    /// Fewer different loads than a law is told from.
+    FewLoads,
+    /// Nothing contradicts a straight line, but single loads lie too far off it to be taken for one.
+    Rough,
+    /// Throughput goes another way than any law.
+    OtherShape,
+}
+
 /// What a curve says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answers {
@@ -77,6 +88,8 @@ pub struct Answers {
     pub fits: Vec<Fit>,
     /// Index of the chosen one; `None` when no law fits.
     pub chosen: Option<usize>,
+    /// Why there is none; of rates, whose answers hang on none, also.
+    pub lawless: Option<Lawless>,
     /// In one word.
     pub verdict: Verdict,
     /// Smallest measured load; over rates, the lowest of them.
@@ -119,11 +132,28 @@ impl Answers {
         self.chosen.is_some_and(|at| self.fits[at].is_exact())
     }
 
+    /// Whether the data leaves open what throughput approaches: its interval reaches to more than twice its lower end, or, bounded from
+    /// below alone, it lies far beyond what was measured.
+    pub fn is_ceiling_open(&self) -> bool {
+        self.ceiling.is_some_and(|ceiling| is_open(&ceiling, &self.best))
+    }
+
     /// Whether laws pass through the points and none of them is told by these: such as those of a throughput that is the same at
     /// all loads, which bend before the first.
     pub fn is_undetermined(&self) -> bool {
         self.chosen.is_none() && self.fits.iter().any(|fit| fit.max_relative_error < PASSES_MAX)
     }
+}
+
+/// Times its lower end that the upper end of a ceiling's interval may be, for the ceiling to be known.
+const OPEN_TIMES: f64 = 2.0;
+/// Times the most that was measured that a ceiling may be which is known from below alone.
+const OPEN_BEYOND: f64 = 1.2;
+
+fn is_open(ceiling: &Estimate, best: &Operating) -> bool {
+    ceiling.interval.is_some_and(|(low, high)| {
+        if high.is_finite() { high > OPEN_TIMES * low } else { ceiling.value > OPEN_BEYOND * best.x }
+    })
 }
 
 /// Largest error of a law that is said to pass through all points.
@@ -171,7 +201,7 @@ pub fn answers(
     // bootstrap there begin too high (Andrews 2000, Econometrica 68, 399). Unbounded fits do for what hangs on contention alone; a
     // knee they often do not have.
     let unbounded: Vec<Law> = again.iter().map(|again| again.unbounded).collect();
-    let verdict = Verdict::of(chosen.map(|at| &fits[at]), &loads, points.len());
+    let mut verdict = Verdict::of(chosen.map(|at| &fits[at]), &loads, points.len());
     // What only grew, or only fell, tells nothing of what lies beyond.
     let bends = verdict != Verdict::Linear && !law.is_some_and(|law| falls_throughout(&law, &loads));
     let peak = peak(law.filter(|_| bends), &loads, n_max, &estimate);
@@ -181,19 +211,30 @@ pub fn answers(
     let smallest = points.iter().map(|point| point.n).fold(f64::INFINITY, f64::min);
     let within = |figure: Option<Estimate>| figure.filter(|figure| figure.value >= smallest);
     let units_between = law.filter(|_| bends).and_then(|law| units_between(&law, &loads));
+    let best = best(&loads).map_or(Operating { n: 0.0, x: 0.0 }, |load| Operating { n: load.n, x: load.x });
+    let ceiling = match passed {
+        Some(best) => Some(at_least_of(&best)),
+        None => ceiling(
+            estimate(&|law| law.peak().is_none().then(|| law.ceiling()).flatten()),
+            &resampled,
+            if lacks_fit { most_shown } else { 0.0 },
+        ),
+    }
+    .filter(|_| bends);
+    let is_open = ceiling.is_some_and(|ceiling| is_open(&ceiling, &best));
+    if is_open && verdict == Verdict::Capped {
+        // That it holds there would be known from loads beyond it alone.
+        verdict = Verdict::Contention;
+    }
+    let is_hard = law.is_some_and(|law| matches!(law, Law::SoftMin { sharpness, .. } if sharpness >= HARD));
+    let known = |found: Estimate| if is_hard { both_ways(found) } else { found };
+    let lawless = lawless(&fits, chosen, verdict, &loads);
     Answers {
+        lawless,
         verdict,
         smallest,
-        ceiling: match passed {
-            Some(best) => Some(at_least_of(&best)),
-            None => ceiling(
-                estimate(&|law| law.peak().is_none().then(|| law.ceiling()).flatten()),
-                &resampled,
-                if lacks_fit { most_shown } else { 0.0 },
-            ),
-        }
-        .filter(|_| bends),
-        knee: within(estimate(&Law::knee)).filter(|_| bends),
+        ceiling,
+        knee: within(estimate(&Law::knee).map(known)).filter(|_| bends),
         n_at_95_percent: within(match law {
             Some(_) if verdict == Verdict::Linear => None,
             Some(_) if passed.is_some() => curve::share_of_best(points, 0.95),
@@ -208,6 +249,7 @@ pub fn answers(
             Law::Capped { alpha, .. } if *alpha > 0.0 => Some(1.0 / alpha),
             other => other.parallel_units(),
         })
+        .map(known)
         // There is no less than one.
         .map(|found| Estimate {
             interval: found.interval.map(|(low, high)| (low.max(1.0), high.max(1.0))),
@@ -230,13 +272,15 @@ pub fn answers(
             measured_latency.is_some() && !limits_s.is_empty(),
         )
         .into_iter()
+        .chain(lawless.filter(|why| *why == Lawless::Rough).map(|_| rough()))
+        .chain(is_open.then(open_ceiling))
         .chain(curve::apart(points, &loads))
         .chain(chosen.filter(|_| lacks_fit).map(|at| lack_of_fit(&fits[at])))
         .chain(units_between)
         .chain(unmeasured(law.is_none(), &loads))
         .chain(mixed(&resampled).filter(|_| verdict != Verdict::Flat))
         .collect(),
-        best: best(&loads).map_or(Operating { n: 0.0, x: 0.0 }, |load| Operating { n: load.n, x: load.x }),
+        best,
         fallen: fallen(&loads).filter(|_| chosen.is_none()),
         peak,
         fits,
@@ -304,6 +348,8 @@ fn fallen(loads: &[curve::Load]) -> Option<Operating> {
     }
 }
 
+/// Sharpness from which on it is at its other bound, where the law has a kink.
+const HARD: f64 = SHARPNESS_MAX * (1.0 - 1e-6);
 /// Sharpness up to which a soft minimum is contention alone: its bound of 1, but for rounding.
 const SHARPNESS_LEAST: f64 = 1.0 + 1e-6;
 
@@ -494,6 +540,15 @@ fn interval(laws: &[Law], figure: &dyn Fn(&Law) -> Option<f64>) -> Option<(f64, 
     values.sort_by(f64::total_cmp);
     let at = |q: f64| crate::statistics::nearest_rank(&values, q);
     Some((at(0.025), at(0.975)))
+}
+
+/// The estimate with an interval that reaches as far to either side as the farther of its ends: of a knee whose sharpness is at its
+/// bound. A load that came out high moves that knee down, and one that came out low makes it less sharp instead: resamples, which
+/// are drawn about the knee that was found, reach less far up than the truth may lie.
+fn both_ways(found: Estimate) -> Estimate {
+    let reach = |(low, high): (f64, f64)| (found.value - low).max(high - found.value);
+    let interval = found.interval.map(|ends| (found.value - reach(ends), found.value + reach(ends)));
+    Estimate { interval, ..found }
 }
 
 const fn bare(value: f64) -> Estimate {

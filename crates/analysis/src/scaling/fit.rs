@@ -69,7 +69,7 @@ pub struct Fit {
 }
 
 /// Sharpest knee that is looked for: at 1000 the law lies 0.07 % below a hard knee, less than any measurement tells.
-const SHARPNESS_MAX: f64 = 1000.0;
+pub(super) const SHARPNESS_MAX: f64 = 1000.0;
 /// Distance from a bound of the sharpness, as a share, that is a rounding error of the search.
 const AT_BOUND: f64 = 1e-9;
 /// Share of the denominator below which a term is a rounding error of the search.

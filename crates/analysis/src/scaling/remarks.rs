@@ -1,7 +1,9 @@
 //! What a reader of a curve should know beside its answers, in words: what no law tells, what it leaves, what was not measured.
 //! Chooses no law.
 
-use super::choice::{AICC_DECISIVE, AICC_SAME, AICC_SUPPORTED, ERROR_MAX, LOADS_MIN, is_mixed, misfits};
+use super::choice::{
+    AICC_DECISIVE, AICC_SAME, AICC_SUPPORTED, ERROR_MAX, LOADS_MIN, Lawless, is_mixed, misfits,
+};
 use super::fit::{Fit, Point};
 use super::law::Law;
 use super::{curve, verdict::Verdict};
@@ -77,6 +79,40 @@ pub(super) fn misfit(fit: &Fit, loads: &[curve::Load]) -> Option<String> {
     ))
 }
 
+/// Why no law tells of a curve.
+pub(super) fn lawless(
+    fits: &[Fit],
+    chosen: Option<usize>,
+    verdict: Verdict,
+    loads: &[curve::Load],
+) -> Option<Lawless> {
+    if chosen.is_some() || verdict != Verdict::NoLaw {
+        return None;
+    }
+    // Of a law with as many coefficients as there are loads nothing tells whether it fits.
+    if loads.len() < LOADS_MIN || fits.iter().any(|fit| fit.aicc.is_none()) {
+        return Some(Lawless::FewLoads);
+    }
+    let aicc = |is_line: bool| {
+        let of_kind = fits.iter().filter(|fit| matches!(fit.law, Law::Linear { .. }) == is_line);
+        of_kind.filter_map(|fit| fit.aicc).reduce(f64::min)
+    };
+    let is_near = aicc(true).zip(aicc(false)).is_some_and(|(line, bent)| line < bent + AICC_SUPPORTED);
+    Some(if is_near && !curve::falls(loads) { Lawless::Rough } else { Lawless::OtherShape })
+}
+
+/// What is to be said of measurements that tell no law, though they contradict no straight line.
+pub(super) fn rough() -> String {
+    "so few measurements do not tell a law that bends from a straight line with noise, and that passes some loads by too much to be \
+     taken: measure more loads, and each again"
+        .to_owned()
+}
+
+/// What is to be said where the data does not tell what throughput approaches.
+pub(super) fn open_ceiling() -> String {
+    "what throughput approaches, and what hangs on it, is not pinned down by the loads that were measured: measure larger ones".to_owned()
+}
+
 pub(super) fn remarks(
     fits: &[Fit],
     chosen: Option<usize>,
@@ -96,18 +132,6 @@ pub(super) fn remarks(
     if (chosen.is_none() || reads_off) && loads.iter().any(|load| load.margin.is_none()) {
         remarks.push(
             "a load was measured once: what is read off between the loads has no interval; measure each again"
-                .to_owned(),
-        );
-    }
-    let aicc = |is_line: bool| {
-        let of_kind = fits.iter().filter(|fit| matches!(fit.law, Law::Linear { .. }) == is_line);
-        of_kind.filter_map(|fit| fit.aicc).reduce(f64::min)
-    };
-    let is_near = aicc(true).zip(aicc(false)).is_some_and(|(line, bent)| line < bent + AICC_SUPPORTED);
-    if chosen.is_none() && verdict == Verdict::NoLaw && is_near && !curve::falls(loads) {
-        remarks.push(
-            "so few measurements do not tell a law that bends from a straight line with noise, and that passes some loads by too much to \
-             be taken: measure more loads, and each again"
                 .to_owned(),
         );
     }

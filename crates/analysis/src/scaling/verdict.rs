@@ -25,6 +25,8 @@ const CONSTANT_SHARE_MAX: f64 = 0.10;
 const CONSTANT_P_MIN: f64 = 0.01;
 /// Share of linear growth that the largest load has to keep for a curve to count as linear so far.
 const LINEAR_SHARE: f64 = 0.95;
+/// The same where no other load lies beyond the knee.
+const LINEAR_SHARE_BY_ONE: f64 = 0.9;
 
 /// What limits throughput.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +55,8 @@ impl Verdict {
         let (Some(first), Some(last)) = (loads.first(), loads.last()) else { return Self::NoLaw };
         let law = fit.law;
         if matches!(law, Law::Linear { .. })
-            || law.throughput(last.n) >= LINEAR_SHARE * law.throughput(first.n) / first.n * last.n
+            || law.throughput(last.n)
+                >= linear_share(&law, loads) * law.throughput(first.n) / first.n * last.n
         {
             return Self::Linear;
         }
@@ -87,6 +90,14 @@ impl Verdict {
             Self::NoLaw => "no_law",
         }
     }
+}
+
+/// Share of linear growth that a curve keeps which counts as linear so far: a kink of which the last load alone tells has to be a plain
+/// one, since that load's noise is all there is of it.
+fn linear_share(law: &Law, loads: &[Load]) -> f64 {
+    let before_last = loads.iter().rev().nth(1).map_or(0.0, |load| load.n);
+    let is_of_last = matches!(law, Law::SoftMin { .. }) && law.knee().is_some_and(|knee| knee > before_last);
+    if is_of_last { LINEAR_SHARE_BY_ONE } else { LINEAR_SHARE }
 }
 
 /// Whether the smallest load gives as much as any other, as far as their noise lets that be told: a search needs no

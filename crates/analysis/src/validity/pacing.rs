@@ -1,7 +1,7 @@
 //! Checks of a rate: whether what came due was done, what waited for it, and whether it grew. Looks at no closed loop.
 
 use super::load::{INTERVALS_MIN, MEASURE_MIN, is_virtual};
-use super::{Found, StepView};
+use super::{Found, StepView, unfinished};
 use crate::measured::{Measured, operations};
 use fathom_metrics::{Latency, bucket_bounds};
 use fathom_schema::{
@@ -50,7 +50,7 @@ const FULL_SHARE_MIN: f64 = 0.99;
 /// does, busy periods take about (1 − ρ)⁻² operations, however long the phase is.
 const NEVER_EMPTY_SHARE: f64 = 0.5;
 /// Standard deviations of a random walk by which a backlog has to have grown in that time.
-const WALK_DEVIATIONS: f64 = 2.0;
+pub(super) const WALK_DEVIATIONS: f64 = 2.0;
 /// The same share, at any time, for a backlog that does not come and go.
 const LONG_FULL_SHARE: f64 = 0.25;
 /// Most that wait in a queue at 98 % of what a device does: five times the mean number in M/M/1, ρ ÷ (1 − ρ) = 49, above which it is
@@ -134,8 +134,12 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
     };
     let waiting: Vec<f64> = intervals.iter().map(waiting).collect();
     let is_overloaded = if is_short {
-        // As in the other branch: what is in flight wanders by chance.
-        grows(&waiting) && rise(&waiting) > (tally.arrivals as f64).sqrt()
+        // As in the other branch: what is in flight wanders by chance, in each of the workers' queues.
+        let workers = stream.workers.len();
+        let (rise, arrivals) = (rise(&waiting), tally.arrivals as f64);
+        let is_clear = rise > (arrivals * workers as f64).sqrt()
+            || rise > arrivals.sqrt() && unfinished::goes_on(&waiting, workers);
+        grows(&waiting) && is_clear
             || ended_at_its_worst(measured, intervals)
             || left_most(measured, intervals, slots)
     } else {
@@ -165,6 +169,9 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
             ),
             remedy,
         );
+        return;
+    }
+    if !is_short && unfinished::check(stream, measured, intervals, place, found) {
         return;
     }
     // What was dropped is told elsewhere.

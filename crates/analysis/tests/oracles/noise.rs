@@ -2,7 +2,7 @@
 //! say, over many seeds of series whose truth is known.
 
 use crate::drawn::normal;
-use fathom_analysis::scaling::{Law, Point, Verdict, Weighting, answers};
+use fathom_analysis::scaling::{Law, Lawless, Point, Verdict, Weighting, answers};
 use fathom_analysis::statistics::quantiles;
 
 const LOADS: [f64; 9] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
@@ -35,6 +35,77 @@ fn a_peak_in_noise_is_told_and_its_interval_holds() {
         let told = format!("{right} right, n {n_holds}, x {x_holds} of {SEEDS} with {alpha} and {beta}");
         assert!(right * 50 >= SEEDS * 49 && n_holds * 10 >= SEEDS * 9 && x_holds * 10 >= SEEDS * 9, "{told}");
     }
+}
+
+/// A kink between two loads: what came out high at the one below moves it, and what came out low does not.
+#[test]
+fn the_interval_of_a_kink_between_loads_holds() {
+    const SEEDS: u64 = 200;
+    for noise in [0.01, 0.03] {
+        let of = |seed: u64| {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let loads = LOADS[..8].iter().flat_map(|&n| [n; 3]);
+            let x = |n: f64| (1000.0 * n).min(20_000.0);
+            let points: Vec<Point> =
+                loads.map(|n| Point { n, x: x(n) * (1.0 + noise * normal(&mut random)) }).collect();
+            let found = answers(&points, None, Weighting::Equal, &[], seed);
+            [found.knee, found.parallel_units].map(|figure| {
+                let interval = figure.and_then(|figure| figure.interval);
+                interval.is_some_and(|(low, high)| (low..=high).contains(&20.0))
+            })
+        };
+        let found: Vec<[bool; 2]> = (0..SEEDS).map(of).collect();
+        for which in 0..2 {
+            let held = found.iter().filter(|one| one[which]).count() as u64;
+            assert!(held * 10 >= SEEDS * 9, "{which}: {held} of {SEEDS} with noise of {noise}");
+        }
+    }
+}
+
+/// A line that bends by 6 % at its end, and one that does not: what they approach lies far beyond, and is not said to be known.
+#[test]
+fn what_lies_far_beyond_the_loads_is_left_open() {
+    let law = Law::Usl { alpha: 0.002, beta: 0.0, gamma: 1000.0 };
+    for seed in 0..100 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let loads = LOADS[..6].iter().flat_map(|&n| [n; 3]);
+        let noisy = |n: f64| Point { n, x: law.throughput(n) * (1.0 + 0.02 * normal(&mut random)) };
+        let points: Vec<Point> = loads.map(noisy).collect();
+        let found = answers(&points, None, Weighting::Equal, &[], seed);
+        let is_told = found.remarks.iter().any(|remark| remark.contains("is not pinned down"));
+        assert_eq!(is_told, found.is_ceiling_open());
+        let is_sure = found.ceiling.is_some() && !found.is_ceiling_open();
+        assert!(
+            found.verdict != Verdict::Capped && !is_sure,
+            "{seed}: {:?} {:?}",
+            found.verdict,
+            found.ceiling
+        );
+    }
+}
+
+/// Replicates of a load are no other loads, and a line that single measurements are off is no other shape.
+#[test]
+fn why_no_law_is_told() {
+    let of = |loads: &[f64], (times, noise): (usize, f64), seed: u64| {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let all = loads.iter().flat_map(|&n| std::iter::repeat_n(n, times));
+        let points: Vec<Point> =
+            all.map(|n| Point { n, x: 1000.0 * n.min(8.0) * (1.0 + noise * normal(&mut random)) }).collect();
+        answers(&points, None, Weighting::Equal, &[], seed).lawless
+    };
+    for times in [1, 2, 3] {
+        assert_eq!(
+            of(&[1.0, 4.0, 8.0, 16.0, 32.0], (times, 0.02), 1),
+            Some(Lawless::FewLoads),
+            "{times} times"
+        );
+    }
+    let lines = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0].map(|n| n / 8.0);
+    let told: Vec<Lawless> = (0..100).filter_map(|seed| of(&lines, (1, 0.08), seed)).collect();
+    assert!(told.len() > 10, "some are off by more than a tenth");
+    let rough = told.iter().filter(|why| **why == Lawless::Rough).count();
+    assert!(rough * 10 >= told.len() * 9, "{rough} of {}", told.len());
 }
 
 /// Of a device that holds a ceiling, one that grows without end, and one that waits for itself.

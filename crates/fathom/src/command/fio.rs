@@ -105,6 +105,7 @@ pub(crate) fn run(arguments: &[String]) -> u8 {
     if switches.parse_only || switches.showcmd {
         return parsed(&loaded, &switches);
     }
+    require_folders(&mut loaded);
     if switches.warnings_fatal && warns(&loaded) {
         // The faults that make it an error are printed with the others.
         let _ = session::report_faults(&loaded);
@@ -122,6 +123,19 @@ pub(crate) fn run(arguments: &[String]) -> u8 {
             leave_empty(&switches, &logs, &spared);
             FAILED
         }
+    }
+}
+
+/// Tells the folders of `directory` that are not there and hold no file of a job: of those that do, the plan tells.
+fn require_folders(loaded: &mut Loaded) {
+    let targets = fathom_planner::paths(&loaded.job);
+    for (folder, span) in &loaded.extras.folders {
+        let path = Path::new(folder);
+        if path.is_dir() || targets.iter().any(|target| target.starts_with(path)) {
+            continue;
+        }
+        let message = format!("directory={folder}: {folder} is no folder");
+        loaded.diagnostics.error("fio.no-folder", *span, message, "make it first, or name another");
     }
 }
 

@@ -148,6 +148,13 @@ fn what_is_wrong_as_it_is_written_runs_nothing() {
         "absent.fio",
         "--name=a --rw=write --size=64k --directory=plain",
         "--name=a --rw=write --size=64k --directory=absent",
+        "--name=a --rw=write --size=64k --filename=f --directory=absent",
+        "--name=a --rw=write --size=64k --filename=f --directory=.:absent",
+        "--name=a --rw=write --size=64k --ioengine=null --filename=f --directory=absent",
+        "--name=a --rw=randwrite --size=64k --random_distribution=zipf:",
+        "--name=a --rw=randwrite --size=64k --random_distribution=pareto:",
+        "--name=a --rw=write --size=64k --nrfiles=2 --file_service_type=zipf:",
+        "--name=a --rw=write --size=64k --nrfiles=2 --file_service_type=zipf:1.2:",
         "--name=a --rw=write --size=64k --verify=md5 --verify_interval=32",
         "--name=a --rw=write --size=64k --iodepth=0",
     ] {

@@ -232,6 +232,26 @@ fn a_device_that_is_overloaded_shows_its_own_rate() {
     }
 }
 
+/// Each of many workers with a device of its own that leaves a few more behind all the time is overloaded together with the others; a
+/// device that is merely slow to begin with is not, but for a run that is hardly longer than an operation.
+#[test]
+fn an_overload_that_is_a_few_of_each_worker_is_told() {
+    let told = |service: &str, rate: u32, time: &str| {
+        let report = report_of(&format!(
+            "[target.d]\nkind = \"sim\"\nsize = \"1GiB\"\nservice_time = \"constant {service}\"\nparallelism = 1\n[workload.w]\n\
+             access = \"random\"\n[stream.s]\nworkers = 10\nqueue_depth = 64\nrate = {rate}\ntime = \"{time}\"\n"
+        ));
+        let found = report["validity"].as_array().expect("findings").clone();
+        let of_rate =
+            found.iter().filter(|one| one["id"].as_str().is_some_and(|id| id.starts_with("pacing.")));
+        of_rate.map(|one| one["id"].as_str().expect("a name").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(told("1s", 20, "8s"), ["pacing.overloaded"]);
+    assert_eq!(told("1s", 9, "8s"), Vec::<String>::new());
+    assert_eq!(told("5s", 2, "10s"), ["pacing.behind"]);
+    assert_eq!(told("5s", 2, "100s"), Vec::<String>::new());
+}
+
 /// A queue that a search made shorter is not one that the generator did not fill, and a search that found none says so.
 #[test]
 fn a_depth_that_keeps_a_latency_is_told() {

@@ -1,5 +1,7 @@
 //! What fio's own outputs need beyond the model: clones, groups, logs, percentiles. Plain data, filled by lowering.
 
+use fathom_model::Span;
+
 /// Everything of a fio job that fathom's model has no place for.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Extras {
@@ -14,6 +16,8 @@ pub struct Extras {
     /// Milliseconds between two samples of a rate in fio's reports (`bwavgtime`, `iopsavgtime`): what divides those of all
     /// jobs.
     pub sample_ms: u64,
+    /// The folders of `directory`, all of which fio wants to be there, whether or not a job has files in them.
+    pub folders: Vec<(String, Span)>,
 }
 
 /// One of fio's jobs: a section, or one of its `numjobs` clones.

@@ -250,11 +250,23 @@ impl<'a> Reader<'a> {
         let globals = listed(&self.globals);
         job.echo.push(("global".to_owned(), globals.clone()));
         let has_globals = !self.globals.is_empty();
-        let extras = Extras { globals, has_globals, command_lines: self.command_lines, ..Extras::default() };
+        let folders = folders(&self.jobs);
+        let command_lines = self.command_lines;
+        let extras = Extras { globals, has_globals, command_lines, folders, ..Extras::default() };
         let (job, extras) =
             lower::lower(&self.jobs, job, extras, self.surroundings, &self.aux_path, &mut self.faults);
         Reading { job, diagnostics: self.faults.into_diagnostics(), extras }
     }
+}
+
+/// The folders of all jobs' `directory`, each once, with where the first that names it stands.
+fn folders(jobs: &[ParsedJob]) -> Vec<(String, Span)> {
+    let mut seen = BTreeSet::new();
+    let all =
+        jobs.iter().flat_map(|job| job.settings.files.directories.iter().map(move |folder| (job, folder)));
+    all.filter(|(_, folder)| seen.insert(folder.as_str()))
+        .map(|(job, folder)| (folder.clone(), job.settings.span("directory", job.span)))
+        .collect()
 }
 
 /// The longest command line that is put together: more than the kernel takes in all (`ARG_MAX`, 2 MiB).

@@ -34,8 +34,8 @@ pub(super) fn distribution(
         None => (value, None),
     };
     let parameter = |default: f64| match first {
-        None | Some("") if second.is_none() => Ok(default),
-        first => figure(first.unwrap_or_default()),
+        None => Ok(default),
+        Some(first) => figure(first),
     };
     let center = || match second {
         None => Ok(None),

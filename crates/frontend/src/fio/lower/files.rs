@@ -16,15 +16,14 @@ pub(super) fn set_order(options: &mut WorkloadOptions, settings: &Settings, span
     }
     let place = settings.span("file_service_type", span);
     let (word, postfix) = &files.service;
-    let postfix = postfix.as_deref().unwrap_or_default();
-    match order(word, postfix) {
+    match order(word, postfix.as_deref()) {
         Ok(order) => options.file_order.set(order, place),
         Err(reason) => {
             let help = "write random:8, zipf:1.2, pareto:0.2 or normal:10";
             faults.error(
                 "fio.bad-value",
                 place,
-                format!("file_service_type={word}:{postfix}: {reason}"),
+                format!("file_service_type={word}:{}: {reason}", postfix.as_deref().unwrap_or_default()),
                 help,
             );
         }
@@ -32,12 +31,15 @@ pub(super) fn set_order(options: &mut WorkloadOptions, settings: &Settings, span
 }
 
 /// An order of service by its word and what follows it: a number of operations, or a parameter and a centre.
-fn order(word: &str, postfix: &str) -> Result<FileOrder, String> {
-    let every = || postfix.trim().parse::<u32>().unwrap_or(1).max(1);
-    let (first, center) = postfix.split_once(':').unwrap_or((postfix, ""));
-    let number = |text: &str, default: f64| match text.trim() {
-        "" => Ok(default),
-        text => text.parse::<f64>().map_err(|_| format!("\"{text}\" is no number")),
+fn order(word: &str, postfix: Option<&str>) -> Result<FileOrder, String> {
+    let every = || postfix.and_then(|text| text.trim().parse::<u32>().ok()).unwrap_or(1).max(1);
+    let (first, center) = match postfix.and_then(|text| text.split_once(':')) {
+        Some((first, center)) => (Some(first), Some(center)),
+        None => (postfix, None),
+    };
+    let number = |text: Option<&str>, default: f64| match text.map(str::trim) {
+        None => Ok(default),
+        Some(text) => text.parse::<f64>().map_err(|_| format!("\"{text}\" is no number")),
     };
     let center = || {
         let center = number(center, 0.0)?;
