@@ -402,6 +402,7 @@ pub fn sentence(answers: &Answers) -> String {
     let law = answers.chosen.map(|at| answers.fits[at].law);
     let Answers { peak, best, .. } = answers;
     let rate = |x: f64| format!("{}/s", Iops(x));
+    let (best_x, best_n) = (rate(best.x), number(best.n));
     // A peak that was not measured is told as such, and never as what was found.
     let is_beyond = peak.is_of_law && peak.is_extrapolated;
     let (top, top_n) = if is_beyond { (best.x, best.n) } else { (peak.x.value, peak.n.value) };
@@ -410,9 +411,7 @@ pub fn sentence(answers: &Answers) -> String {
     let full = if is_ceiling_beyond(answers) { "By the law it is full at" } else { "It is full at" };
     match (answers.verdict, law) {
         (Verdict::Linear, _) => format!(
-            "No saturation seen: throughput grows with the load up to {} at load {}; what limits it lies beyond.",
-            rate(best.x),
-            number(best.n)
+            "No saturation seen: throughput grows with the load up to {best_x} at load {best_n}; what limits it lies beyond."
         ),
         (Verdict::Flat, _) => {
             let is_single = (answers.smallest - 1.0).abs() < 1e-9;
@@ -427,9 +426,7 @@ pub fn sentence(answers: &Answers) -> String {
             )
         }
         (Verdict::Retrograde, Some(_)) if !peak.is_of_law => format!(
-            "Throughput falls from the smallest load on: {} at load {} is the most measured; more load is lost.",
-            rate(best.x),
-            number(best.n)
+            "Throughput falls from the smallest load on: {best_x} at load {best_n} is the most measured; more load is lost."
         ),
         (Verdict::Retrograde, Some(Law::Usl { alpha, beta, .. })) => format!(
             "More load does harm: throughput peaks with {} at load {} and falls beyond (contention {}, coherency {}).",
@@ -470,10 +467,8 @@ pub fn sentence(answers: &Answers) -> String {
             place(&peak.n, answers.is_exact())
         ),
         (Verdict::Contention, _) if answers.is_ceiling_open() => format!(
-            "Throughput grows by less than the load; {} at load {} is the most that was measured, and how far it would go the data \
-             does not pin down.",
-            rate(best.x),
-            number(best.n)
+            "Throughput grows by less than the load; {best_x} at load {best_n} is the most that was measured, and how far it \
+             would go the data does not pin down."
         ),
         (Verdict::Contention | Verdict::Retrograde, _) => {
             let units = answers.parallel_units.map_or_else(String::new, |units| {
@@ -485,10 +480,8 @@ pub fn sentence(answers: &Answers) -> String {
             format!("Operations wait for one another before full speed, {}.", rate(most))
         }
         (Verdict::NoLaw, _) if answers.lawless == Some(Lawless::Rough) => format!(
-            "Throughput grows with the load as far as was measured, up to {} at load {}; single loads lie too far \
-             off a straight line to tell a law: measure each again.",
-            rate(best.x),
-            number(best.n)
+            "Throughput grows with the load as far as was measured, up to {best_x} at load {best_n}; single loads lie \
+             too far off a straight line to tell a law: measure each again."
         ),
         (Verdict::NoLaw, _) if answers.lawless == Some(Lawless::FewLoads) => format!(
             "Too few loads to tell a law by; the measured curve is the answer: at most {}, at load {}.",

@@ -5,7 +5,8 @@ use super::{Found, StepView, unfinished};
 use crate::measured::{Measured, operations};
 use fathom_metrics::{Latency, bucket_bounds};
 use fathom_schema::{
-    Arrival, EngineKind, Interval, LatencyTally, Pacing, Severity, Stream, StreamTally, TimeLimit,
+    Arrival, EngineKind, Interval, LatencyTally, Pacing, Passes, Quota, Severity, Stream, StreamLimits,
+    StreamTally, TimeLimit,
 };
 use fathom_units::{Iops, Nanos};
 
@@ -27,6 +28,8 @@ const HELD_LATE_MAX: f64 = 0.5;
 const LONGEST_TIMES: u64 = 4;
 /// Share of what was asked for by which what came may differ, before it is told.
 const OFF_MEAN_MAX: f64 = 0.1;
+/// Share of all arrivals that has to wait for it to be most of them.
+const BURSTS_LATE_MIN: f64 = 0.5;
 /// Share of all arrivals that may wait at once before it is told, where they do not wait at the end.
 const BACKLOG_SHARE_MAX: f64 = 0.05;
 /// Times the slots that have to wait before a backlog is more than one that comes and goes.
@@ -68,6 +71,10 @@ const MOST_SHARE: f64 = 0.5;
 const BEYOND_PART: u64 = 10;
 /// Share of a growth that has to be missing in what was done: what grew is there when the time is up.
 const UNDONE_MIN: f64 = 0.5;
+/// Standard deviations of a Poisson count that so many random arrivals may be early by.
+const CHANCE_DEVIATIONS: f64 = 3.0;
+/// Times the shortest operation that the last ones of a given number may take.
+const DRAINED_TIMES: u64 = 4;
 /// Standard errors by which the backlog's slope must lie above zero: two-sided 95 % of the normal distribution.
 const SLOPE_ERRORS: f64 = 1.96;
 
@@ -177,6 +184,10 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
     // What was dropped is told elsewhere.
     let undone = tally.arrivals.saturating_sub(ended + tally.arrivals_dropped);
     let drained = measured.window().since(due_within);
+    // The last of a given number is done an operation or so after it came due.
+    let shortest = tally.kinds.iter().map(|kind| kind.service.moments.min_ns).min().unwrap_or(0);
+    let is_of_amount = ends_by_amount(stream) && drained.0 < shortest.saturating_mul(DRAINED_TIMES);
+    let drained = if is_of_amount { Nanos::ZERO } else { drained };
     let late = |part: Nanos| part.as_secs_f64() > measured.window().as_secs_f64() * (1.0 - RATE_SHARE_MIN);
     if is_short && (undone as f64 > tally.arrivals as f64 * (1.0 - RATE_SHARE_MIN) || late(drained)) {
         let drained = match drained {
@@ -196,9 +207,11 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
             "measure for longer, to see whether the backlog grows, or ask for a lower rate",
         );
     } else if backlog_max > slots.saturating_mul(SLOTS_TIMES)
-        && (backlog_max as f64 > tally.arrivals as f64 * BACKLOG_SHARE_MAX || is_long(measured, intervals))
+        && (backlog_max as f64 > tally.arrivals as f64 * BACKLOG_SHARE_MAX
+            || is_long(measured, intervals)
+            || bursts_wait(arrival, tally))
     {
-        let has_bursts = !matches!(arrival, Arrival::Constant | Arrival::Poisson | Arrival::Uniform);
+        let has_bursts = has_bursts(arrival);
         found.weighed(
             backlog_max as f64 / tally.arrivals as f64,
             "pacing.backlog",
@@ -211,6 +224,18 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
             "for a time more came than was done, and response times are of that time as well: look at them over time",
         );
     }
+}
+
+fn has_bursts(arrival: &Arrival) -> bool {
+    !matches!(arrival, Arrival::Constant | Arrival::Poisson | Arrival::Uniform)
+}
+
+/// Whether most of what comes in bursts waits, and more at once than in a queue without bursts: however long it is measured, response
+/// times are of the bursts then.
+fn bursts_wait(arrival: &Arrival, tally: &StreamTally) -> bool {
+    has_bursts(arrival)
+        && tally.backlog_max > STEADY_BACKLOG_MAX
+        && tally.arrivals_late as f64 > tally.arrivals as f64 * BURSTS_LATE_MIN
 }
 
 /// Of whom those that waited are: an operation is of what was measured where it was submitted there, and may have come due in the
@@ -247,22 +272,40 @@ fn overload(stream: &Stream, backlog_max: u64) -> (String, &'static str) {
     (backlog, remedy)
 }
 
-/// The part of a window in which arrivals come due: what waits or is in flight when the time is up, or when a trace has no more,
-/// may take longer.
+/// The part of a window in which arrivals come due: what waits or is in flight when the time is up, or when a trace or what was to be
+/// done has no more, may take longer.
 fn due_within(stream: &Stream, measured: &Measured, intervals: &[&Interval]) -> Nanos {
     let window = measured.window();
-    match (stream.limits.time, &stream.pacing) {
-        (TimeLimit::Nanoseconds(time), _) => window.min(Nanos(time)),
-        (TimeLimit::Unbounded, Pacing::Open { arrival: Arrival::Traced { .. }, .. }) => {
-            let last = intervals
-                .iter()
-                .filter(|interval| interval.tally.arrivals > 0)
-                .map(|interval| interval.end)
-                .max();
-            last.map_or(window, |last| window.min(last.since(measured.start)))
+    let until_last = || {
+        let last = intervals.iter().rfind(|interval| interval.tally.arrivals > 0);
+        last.map_or(window, |last| window.min(last.end.since(measured.start)))
+    };
+    let Pacing::Open { rate, arrival, .. } = &stream.pacing else { return window };
+    match stream.limits.time {
+        TimeLimit::Nanoseconds(time) if window.0 >= time => Nanos(time),
+        TimeLimit::Unbounded if matches!(arrival, Arrival::Traced { .. }) => until_last(),
+        // What drains is of the last interval as well: where they come one by one the rate tells when so many had come.
+        _ if ends_by_amount(stream) && is_even(&stream.pacing) => {
+            let count = measured.tally.arrivals as f64;
+            let by_chance = if matches!(arrival, Arrival::Constant) { 0.0 } else { CHANCE_DEVIATIONS };
+            let seconds = (count + by_chance * count.sqrt()) / rate;
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "some days at most, and no less than 0"
+            )]
+            let due = Nanos((seconds * 1e9) as u64);
+            window.min(due)
         }
-        (TimeLimit::Unbounded, _) => window,
+        _ if ends_by_amount(stream) => until_last(),
+        _ => window,
     }
+}
+
+/// Whether what is to be done may end it before its time.
+fn ends_by_amount(stream: &Stream) -> bool {
+    let StreamLimits { bytes, operations, passes, .. } = &stream.limits;
+    *passes != Passes::Endless || [bytes, operations].into_iter().any(|quota| *quota != Quota::Unlimited)
 }
 
 /// The intervals up to an instant, after which nothing more came due. One that goes on for long beyond it is of another time.

@@ -232,24 +232,99 @@ fn a_device_that_is_overloaded_shows_its_own_rate() {
     }
 }
 
+/// Names of what is found in a run of a simulated device.
+fn found_of(target: &str, stream: &str, time: &str) -> Vec<String> {
+    let report = report_of(&format!(
+        "[run]\nseed = 4\n[target.d]\nkind = \"sim\"\nsize = \"1GiB\"\n{target}\n[workload.w]\naccess = \"random\"\n[stream.s]\n\
+         {stream}\n[stage.m]\ntime = \"{time}\"\n"
+    ));
+    let found = report["validity"].as_array().expect("findings");
+    found.iter().map(|one| one["id"].as_str().expect("a name").to_owned()).collect()
+}
+
 /// Each of many workers with a device of its own that leaves a few more behind all the time is overloaded together with the others; a
 /// device that is merely slow to begin with is not, but for a run that is hardly longer than an operation.
 #[test]
 fn an_overload_that_is_a_few_of_each_worker_is_told() {
     let told = |service: &str, rate: u32, time: &str| {
-        let report = report_of(&format!(
-            "[target.d]\nkind = \"sim\"\nsize = \"1GiB\"\nservice_time = \"constant {service}\"\nparallelism = 1\n[workload.w]\n\
-             access = \"random\"\n[stream.s]\nworkers = 10\nqueue_depth = 64\nrate = {rate}\ntime = \"{time}\"\n"
-        ));
-        let found = report["validity"].as_array().expect("findings").clone();
-        let of_rate =
-            found.iter().filter(|one| one["id"].as_str().is_some_and(|id| id.starts_with("pacing.")));
-        of_rate.map(|one| one["id"].as_str().expect("a name").to_owned()).collect::<Vec<_>>()
+        let mut found = found_of(
+            &format!("service_time = \"constant {service}\"\nparallelism = 1"),
+            &format!("workers = 10\nqueue_depth = 64\nrate = {rate}"),
+            time,
+        );
+        found.retain(|id| id.starts_with("pacing."));
+        found
     };
     assert_eq!(told("1s", 20, "8s"), ["pacing.overloaded"]);
     assert_eq!(told("1s", 9, "8s"), Vec::<String>::new());
     assert_eq!(told("5s", 2, "10s"), ["pacing.behind"]);
     assert_eq!(told("5s", 2, "100s"), Vec::<String>::new());
+}
+
+/// Where operations or bytes end it, what waits then is done all the same, and arrivals have come to an end long before.
+#[test]
+fn an_overload_is_told_however_the_load_ends() {
+    let told = |stream: &str| {
+        let mut found =
+            found_of("service_time = \"constant 1ms\"", &format!("queue_depth = 65536\n{stream}"), "60s");
+        found.retain(|id| id.starts_with("pacing."));
+        found
+    };
+    for stream in [
+        "rate = 2000\noperations = 20000",
+        "rate = 1500\narrival = \"poisson\"\nbytes = \"64MiB\"",
+        "rate = 1100\nbytes = \"40MiB\"",
+    ] {
+        assert_eq!(told(stream), ["pacing.overloaded"], "{stream}");
+    }
+    assert_eq!(told("rate = 2000\noperations = 2000"), ["pacing.behind"], "two seconds show no growth");
+    for stream in ["rate = 900\noperations = 9000", "rate = 500\narrival = \"poisson\"\noperations = 500"] {
+        assert_eq!(told(stream), Vec::<String>::new(), "{stream}");
+    }
+}
+
+/// What comes in bursts waits for them however long it is measured, and that is no matter of how long.
+#[test]
+fn bursts_that_most_wait_for_are_told() {
+    for time in ["60s", "300s"] {
+        let found = found_of(
+            "service_time = \"constant 1ms\"",
+            "rate = 1050\narrival = \"on-off:100ms/400ms\"",
+            time,
+        );
+        assert!(found.iter().any(|id| id.starts_with("pacing.")), "{time}: {found:?}");
+    }
+}
+
+/// A load that comes faster than the device for a while fills its queue as a stall would, and stops nothing.
+#[test]
+fn a_load_that_comes_faster_for_a_while_is_no_stall() {
+    let constant = "service_time = \"constant 1ms\"";
+    for (target, stream, time) in [
+        (
+            constant,
+            "queue_depth = 65536\nrate_course = [\"500/s for 10s\", \"1500/s for 10s\", \"500/s for 30s\"]",
+            "60s",
+        ),
+        (
+            constant,
+            "queue_depth = 256\nrate_course = [\"500/s for 10s\", \"1500/s for 500ms\", \"500/s for 30s\"]",
+            "60s",
+        ),
+        (constant, "queue_depth = 4096\nrate = 500\narrival = \"b-model:0.7:10s\"", "60s"),
+        (constant, "queue_depth = 8192\nrate = 500\narrival = \"on-off:1s/4s\"", "60s"),
+        (
+            "service_time = \"exponential 1ms\"",
+            "queue_depth = 1024\nrate = 950\narrival = \"poisson\"",
+            "60s",
+        ),
+    ] {
+        let found = found_of(target, stream, time);
+        assert!(!found.iter().any(|id| id.starts_with("behaviour.stall")), "{stream}: {found:?}");
+    }
+    let stalled = "service_time = \"constant 1ms\"\nstalls = [\"20s for 500ms\"]";
+    let found = found_of(stalled, "queue_depth = 256\nrate = 500\narrival = \"poisson\"", "60s");
+    assert!(found.iter().any(|id| id == "behaviour.stall"), "{found:?}");
 }
 
 /// A queue that a search made shorter is not one that the generator did not fill, and a search that found none says so.

@@ -5,9 +5,15 @@
 use super::stalls::{LOST_MIN, OPERATIONS_MIN, SLOWER_TIMES, Stall, is_closed};
 use super::usual::Usual;
 use super::{Second, StepView, median};
+use fathom_schema::{Arrival, Pacing};
 
 /// Share of what a stall holds in flight that is found there beyond what usually is: more than one slow operation of two holds.
 const HELD_MIN: f64 = 0.6;
+
+/// What came beyond the usual, as a share of what a stall as long as the longest wait holds back, from which on it is that.
+const RUSH_MIN: f64 = 0.8;
+/// The same of what was in flight before: operations that are done in turn take as long as those before them, of which there are as many.
+const BEFORE_MIN: f64 = 0.3;
 
 /// Stalls in order, each apart from those `known`.
 pub(super) fn stalls(
@@ -22,6 +28,7 @@ pub(super) fn stalls(
     }
     let slots = crate::load::slots(&view.step.started.step);
     let usually = median(&seconds.iter().map(|second| second.in_flight).collect::<Vec<_>>());
+    let usually_due = median(&seconds.iter().filter_map(|second| second.due).collect::<Vec<_>>());
     for (at, second) in seconds.iter().enumerate() {
         let longest_s = second.slowest_s;
         let is_long = usual.slowest_s > 0.0
@@ -42,6 +49,10 @@ pub(super) fn stalls(
         let came: f64 = window.iter().map(|second| second.due.unwrap_or(0.0) * second.length).sum();
         let is_stop = came / time_s * longest_s >= OPERATIONS_MIN
             && beyond(window) >= HELD_MIN * held(slots, came / time_s, longest_s);
+        // More than usual may have come then, and when what took so long was issued, as much may have waited: neither is a stop.
+        let held_back = came / time_s * longest_s;
+        let before = from.checked_sub(1).map_or(0.0, |before| seconds[before].in_flight - usually);
+        let is_rush = came - usually_due * time_s >= RUSH_MIN * held_back || before >= BEFORE_MIN * held_back;
         // It may have begun with the interval before, of which it is no part if all of it is in this one.
         let is_within = beyond(&seconds[at..=at]) >= HELD_MIN * beyond(window) && longest_s <= second.length;
         let (from, began_s) =
@@ -57,11 +68,20 @@ pub(super) fn stalls(
             is_of_ramp: false,
         };
         let is_next = found.last().is_none_or(|last| from >= last.to);
-        if is_stop && is_next && known(&stall) {
+        if is_stop && !is_rush && is_next && known(&stall) {
             found.push(stall);
         }
     }
     found
+}
+
+/// Whether any load comes in bursts, which are not told from stalls in which no interval is empty.
+pub(super) fn has_bursts(view: &StepView<'_>) -> bool {
+    let is_bursty = |pacing: &Pacing| {
+        let Pacing::Open { arrival, .. } = pacing else { return false };
+        matches!(arrival, Arrival::OnOff { .. } | Arrival::ParetoOnOff { .. } | Arrival::BModel { .. })
+    };
+    view.step.started.step.streams.iter().any(|stream| is_bursty(&stream.pacing))
 }
 
 /// What so many slots hold in flight through a stall, operations times seconds, which take up what comes until they are full.

@@ -113,6 +113,10 @@ pub(super) fn check(mut seconds: Vec<Second>, view: &StepView<'_>, found: &mut F
     };
     let held = if is_many { held::stalls(&seconds, &of_all, view, &is_new) } else { Vec::new() };
     all.extend(held);
+    if held::has_bursts(view) {
+        let is_stop = |second: &Second| of_all.is_stopped(second) && second.in_flight >= IN_FLIGHT_MIN;
+        all.retain(|stall| seconds[stall.from..stall.to].iter().any(is_stop));
+    }
     all.sort_by_key(|stall| stall.from);
     if let Some(longest) = all.iter().max_by(|a, b| a.length_s.total_cmp(&b.length_s)) {
         for stall in &all {
