@@ -4,6 +4,7 @@
 use crate::remarks::Remarks;
 use fathom_model::{RunOptions, Setting};
 use fathom_schema::{Bound, Condition, OperationKind, Threshold};
+use fathom_units::Nanos;
 use std::str::FromStr;
 
 /// The thresholds and the conditions; those that cannot be read are remarked upon.
@@ -37,6 +38,22 @@ pub(crate) fn judge_kinds(
                 "leave it out, or name another kind",
             );
         }
+    }
+}
+
+/// Warns of conditions that have to hold for longer than any step goes on: they end nothing. `longest`: of the steps, where that is
+/// known of all.
+pub(crate) fn judge_times(
+    run: &RunOptions,
+    conditions: &[Condition],
+    longest: Option<Nanos>,
+    remarks: &mut Remarks,
+) {
+    let Some(longest) = longest else { return };
+    for condition in conditions.iter().filter(|condition| condition.hold > longest) {
+        let message =
+            format!("{condition} ends nothing: no step goes on for as long, the longest for {longest}");
+        remarks.warn("plan.no-effect", run.abort_when.span(), message, "leave it out, or ask for less time");
     }
 }
 

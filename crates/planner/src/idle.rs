@@ -218,6 +218,7 @@ fn idle_of_replay(options: &WorkloadOptions, idle: &mut Idle<'_>) {
 /// Options that are for what stores data, where nothing does.
 fn idle_on_simulated(options: &StreamOptions, idle: &mut Idle<'_>) {
     for (span, option) in [
+        (options.append.span(), "append"),
         (options.direct.span(), "direct"),
         (options.durability.span(), "durability"),
         (options.keep_cache.span(), "keep_cache"),
@@ -277,6 +278,9 @@ fn idle_operations(options: &WorkloadOptions, idle: &mut Idle<'_>) {
         idle(options.cursor.span(), "cursor", "no operation is sequential");
     } else if kinds < 2 {
         idle(options.cursor.span(), "cursor", "all operations are of one kind");
+    }
+    if kinds < 2 {
+        idle(options.kind_order.span(), "kind_order", "all operations are of one kind");
     }
     if !writes {
         for (span, option) in [
@@ -395,6 +399,11 @@ fn beside_of_workload(options: &WorkloadOptions) -> Beside {
 
 fn beside_of_stream(options: &StreamOptions) -> Beside {
     vec![
+        (
+            *options.workers.get() == 1,
+            "the stream has one worker",
+            vec![(options.offset_per_worker.span(), "offset_per_worker")],
+        ),
         (
             *options.think_time.get() == Nanos::ZERO,
             "think_time is 0",

@@ -173,6 +173,7 @@ fn plan_points(
     let survey =
         survey(&Scene::new(facts, entropy, &changed, &abort_when), &job, &stages, &points, &mut remarks);
     bounds::judge_kinds(&job.run, &thresholds, survey.issues, &mut remarks);
+    bounds::judge_times(&job.run, &abort_when, survey.longest, &mut remarks);
     if remarks.has_faults() {
         return (None, remarks.diagnostics);
     }
@@ -274,6 +275,8 @@ struct Survey {
     intents: Vec<Intent>,
     commands: Vec<Command>,
     expected: Option<Nanos>,
+    /// How long the longest step takes, where that is known of all.
+    longest: Option<Nanos>,
     /// Which kinds of operations any step may have.
     issues: [bool; OperationKind::COUNT],
     first: Option<First>,
@@ -289,7 +292,7 @@ fn survey(
 ) -> Survey {
     let mut maxima = Maxima::new();
     let mut intents: BTreeMap<PathBuf, Intent> = BTreeMap::new();
-    let mut expected = Some(Nanos::ZERO);
+    let (mut expected, mut longest) = (Some(Nanos::ZERO), Some(Nanos::ZERO));
     let mut commands = BTreeSet::new();
     let mut extents = 0_u64;
     let mut issues = [false; OperationKind::COUNT];
@@ -298,6 +301,7 @@ fn survey(
         let Some(built) = steps::build(scene, job, stages, point, &maxima, remarks) else { continue };
         experiment::assume_maxima(&built.at_maximum, &mut maxima);
         expected = expected.zip(built.duration).map(|(sum, duration)| sum.after(duration));
+        longest = longest.zip(built.duration).map(|(most, duration)| most.max(duration));
         commands.extend(control::commands(&built.step));
         for intent in built.intents {
             match intents.get_mut(&intent.path) {
@@ -329,6 +333,7 @@ fn survey(
         intents: intents.into_values().collect(),
         commands: commands.into_iter().collect(),
         expected,
+        longest,
         issues,
         first,
     }

@@ -3,7 +3,9 @@
 
 use crate::remarks::Remarks;
 use fathom_model::{Named, Steady, SteadyBound, SteadyFigure, StreamOptions};
-use fathom_schema::{self as schema, DepthSearch, Pacing, Quota, SteadyLimit, SteadyRule};
+use fathom_schema::{
+    self as schema, DepthSearch, Pacing, Quota, SteadyLimit, SteadyRule, StreamLimits, TimeLimit,
+};
 use fathom_units::Nanos;
 
 /// Samples of a window, at most: a day of seconds.
@@ -58,6 +60,22 @@ pub(crate) fn rule(
         after: *options.steady_after.get(),
         with_group: *options.steady_group.get(),
     }))
+}
+
+/// Warns of a window that is longer than the stream: it is never found to be steady.
+pub(crate) fn judge_time(stream: &Named<StreamOptions>, limits: &StreamLimits, remarks: &mut Remarks) {
+    let options = &stream.options;
+    let (Some(rule), TimeLimit::Nanoseconds(time)) = (&limits.steady, limits.time) else { return };
+    let window = rule.after.after(Nanos(rule.every.0.saturating_mul(u64::from(rule.samples))));
+    if window.0 > time {
+        let message = format!(
+            "the steady state of the stream \"{}\" is never reached: its window is over after {window}, and the stream after {}",
+            stream.name,
+            Nanos(time)
+        );
+        let place = options.steady_window.span().or(options.steady.span());
+        remarks.warn("plan.no-effect", place, message, "measure for longer, or change its steady_window");
+    }
 }
 
 /// Shortest time that a depth is looked at: fio's window of 0 is one operation.

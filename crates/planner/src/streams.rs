@@ -232,6 +232,7 @@ impl Setting<'_> {
         let mut limits =
             StreamLimits { full_ends: *until_full.get(), passes, ..self.limits(load, bytes, lanes, remarks) };
         limits.steady = steady::rule(section, *self.job.run.interval.get(), remarks)?;
+        steady::judge_time(section, &limits, remarks);
         if manned.is_idle {
             limits.operations = Quota::AtMost(0);
         }

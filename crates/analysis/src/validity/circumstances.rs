@@ -2,10 +2,11 @@
 
 use super::{Found, Progress, StepView};
 use crate::errno::is_of_connection;
+use crate::measured::Measured;
 use crate::{errno_name, operations, pts, stored_until};
 use fathom_schema::{
-    EngineKind, EnvironmentFact, FileKind, Interval, OperationKind, Outcome, Phase, Question, Record,
-    Severity, StepRecord, Stream, TargetKind,
+    EngineKind, EnvironmentFact, FileKind, Interval, KindTally, OperationKind, Outcome, Phase, Question,
+    Record, Severity, StepRecord, Stream, TargetKind,
 };
 use fathom_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
@@ -203,6 +204,44 @@ fn errors_in_ramp(view: &StepView<'_>, stream: usize, place: &str, found: &mut F
     }
 }
 
+/// Tells how many operations of a stream failed, of each kind if several did.
+fn failed_operations(measured: &Measured, place: &str, found: &mut Found) {
+    let kinds = &measured.tally.kinds;
+    let failed = |kind: &KindTally| kind.errors.iter().map(|(_, count)| count).sum::<u64>();
+    let told = |kind: &KindTally| {
+        let names: Vec<String> =
+            kind.errors.iter().map(|&(errno, count)| format!("{} × {count}", errno_name(errno))).collect();
+        (failed(kind), failed(kind) + kind.operations, kind.kind.name(), names.join(", "))
+    };
+    let of_kinds: Vec<_> = kinds.iter().filter(|kind| failed(kind) > 0).map(told).collect();
+    let (all_failed, all) = of_kinds.iter().fold((0, 0), |sum, kind| (sum.0 + kind.0, sum.1 + kind.1));
+    let evidence = match &of_kinds[..] {
+        [] => return,
+        [(failed, of, name, names)] => format!("{place}{failed} of {of} {name} operations failed: {names}"),
+        kinds => {
+            let each: Vec<String> = kinds
+                .iter()
+                .map(|(failed, of, name, names)| format!("{failed} of {of} {name} operations ({names})"))
+                .collect();
+            format!("{place}{all_failed} of {all} operations failed: {}", each.join(", "))
+        }
+    };
+    // One kind may fail each time, and be few of all.
+    let share = of_kinds.iter().map(|kind| kind.0 as f64 / kind.1 as f64).fold(0.0, f64::max);
+    let errors = || kinds.iter().flat_map(|kind| &kind.errors);
+    found.weighed(
+        share,
+        "errors.io",
+        if share > FAILED_SHARE_MAX { Severity::Invalid } else { Severity::Warn },
+        evidence,
+        if errors().all(|&(errno, _)| is_of_connection(errno)) {
+            "failed operations count in no rate or latency: look what became of the other end of the connection"
+        } else {
+            "failed operations count in no rate or latency: look at the kernel log and at the device's health"
+        },
+    );
+}
+
 fn errors(view: &StepView<'_>, found: &mut Found) {
     if let Some(Question::Steady(question)) = &view.record.started.question
         && pts::is_purge_refused(question, view.step)
@@ -219,37 +258,8 @@ fn errors(view: &StepView<'_>, found: &mut Found) {
         if operations(&measured.tally) == 0 {
             errors_in_ramp(view, at, &view.stream_place(stream), found);
         }
+        failed_operations(measured, &view.stream_place(stream), found);
         for kind in &measured.tally.kinds {
-            let failed: u64 = kind.errors.iter().map(|(_, count)| count).sum();
-            if failed > 0 {
-                let share = failed as f64 / (failed + kind.operations) as f64;
-                let names: Vec<String> = kind
-                    .errors
-                    .iter()
-                    .map(|&(errno, count)| format!("{} × {count}", errno_name(errno)))
-                    .collect();
-                found.weighed(
-                    share,
-                    "errors.io",
-                    if share > FAILED_SHARE_MAX {
-                        Severity::Invalid
-                    } else {
-                        Severity::Warn
-                    },
-                    format!(
-                        "{}{failed} of {} {} operations failed: {}",
-                        view.stream_place(stream),
-                        failed + kind.operations,
-                        kind.kind.name(),
-                        names.join(", ")
-                    ),
-                    if kind.errors.iter().all(|&(errno, _)| is_of_connection(errno)) {
-                        "failed operations count in no rate or latency: look what became of the other end of the connection"
-                    } else {
-                        "failed operations count in no rate or latency: look at the kernel log and at the device's health"
-                    },
-                );
-            }
             if kind.short > 0 && kind.kind != OperationKind::Sync {
                 found.weighed(
                     kind.short as f64 / kind.operations.max(1) as f64,

@@ -569,6 +569,16 @@ fn errors() {
     let tally = &mut some.steps[0].finished.as_mut().unwrap().streams[0].workers[0].tally;
     tally.kinds[0].errors = vec![(5, 3 * tally.kinds[0].operations)];
     check(&some, &[("errors.io", Severity::Invalid)]);
+    // Of a stream all that failed is told, and of which kind.
+    let rates = vec![(OperationKind::Read, 1000), (OperationKind::Write, 100)];
+    let mut both = record(&[StreamShape { rates, ..base() }]);
+    let tally = &mut both.steps[0].finished.as_mut().unwrap().streams[0].workers[0].tally;
+    (tally.kinds[0].errors, tally.kinds[1].errors) = (vec![(5, 40)], vec![(28, 2)]);
+    let told = findings(&both).into_iter().find(|one| one.id == "errors.io").expect("they failed").evidence;
+    assert!(
+        told.contains("42 of 11042 operations failed: 40 of 10040 read operations (EIO × 40), 2 of 1002"),
+        "{told}"
+    );
 
     let mut short = record(&[base()]);
     short.steps[0].finished.as_mut().unwrap().streams[0].workers[0].tally.kinds[0].short = 1;

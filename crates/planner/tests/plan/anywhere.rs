@@ -154,10 +154,22 @@ fn what_has_no_effect_is_told() {
     let settles =
         "steady_window = \"5min\"\nsteady_after = \"5s\"\nsteady_every = \"2s\"\nsteady_group = true";
     warns(settles, 4);
-    warns(&format!("{settles}\nsteady = \"iops:5%\""), 0);
+    warns(&format!("{settles}\nsteady = \"iops:5%\"\ntime = \"1h\""), 0);
     warns("rate_min_window = \"5s\"\nflow_weight = 8\nflow_pause = \"1ms\"", 3);
     warns("rate_min = \"1/s\"\nrate_min_window = \"5s\"\nflow = 1\nflow_weight = 8\nflow_pause = \"1ms\"", 0);
+    warns("offset_per_worker = \"1MiB\"", 1);
+    warns("workers = 2\noffset_per_worker = \"1MiB\"", 0);
+    warns("steady = \"iops:5%\"\nsteady_window = \"1min\"\ntime = \"59s\"", 1);
+    warns("steady = \"iops:5%\"\nsteady_window = \"1min\"\ntime = \"61s\"", 0);
+    let ends = |hold: &str, count: usize| {
+        let run = format!("[run]\nabort_when = [\"p99 > 1ms for {hold}\"]\n");
+        check(&(run + &job("", "", "time = \"59s\"")), &vec!["plan.no-effect"; count]);
+    };
+    ends("1min", 1);
+    ends("59s", 0);
     let of_workload = |lines: &str, count: usize| check(&job("", lines, ""), &vec!["plan.no-effect"; count]);
+    of_workload("kind_order = \"even\"", 1);
+    of_workload("kind_order = \"even\"\nread = \"50%\"", 0);
     let writes = "read = \"0%\"\naccess = \"random\"\nrepeats = \"last\"\nworking_set = \"1%\"\nrange_sync = \"write\"\nrun = \"again\"";
     of_workload(writes, 4);
     of_workload(&format!("{writes}\ndedupable = \"50%\"\nrange_sync_every = 8\nrun_length = 4"), 0);
@@ -191,6 +203,7 @@ fn what_says_how_to_verify_replay_or_run_has_no_effect_without_that() {
 fn what_is_for_storage_has_no_effect_on_a_simulated_device() {
     let on_sim = |rest: &str| sim("", rest, "time = \"60s\"");
     check(&on_sim("direct = true\ndurability = \"data\"\nkeep_cache = true"), &["plan.no-effect"; 3]);
+    check(&on_sim("append = true"), &["plan.no-effect"]);
     check(&on_sim("queue_depth = 4\nrate = \"1k/s\""), &[]);
 }
 
