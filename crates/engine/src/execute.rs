@@ -194,7 +194,10 @@ pub fn execute(
 ) -> Result<Executed, ExecuteError> {
     let step = &ready.step;
     let here = |stream: &Stream| (0..stream.workers.len()).filter(|&k| mine(k, share)).count();
-    let shared = Arc::new(Shared::new(&step.streams, here, step.targets.len()));
+    // What is seen of virtual time ends it at the edge where it is seen.
+    let is_judged = !step.abort_when.is_empty() || step.streams.iter().any(|one| one.limits.steady.is_some());
+    let judge = is_judged.then(std::thread::current);
+    let shared = Arc::new(Shared::new(&step.streams, here, step.targets.len(), judge));
     if stop.load(Ordering::Relaxed) {
         shared.interrupt();
     }
@@ -324,9 +327,11 @@ fn gather(
             shared.stop_step();
         }
         obey(stop, is_changed, shared, &mut patience);
+        let edge = shared.edge_to_judge();
         while let Ok(message) = told.try_recv() {
             if let Message::Ended { stream, worker, ended } = message {
                 collector.ended(stream, worker);
+                ended.edge.into_iter().for_each(|edge| shared.left(edge));
                 ends[stream][worker] = Some(*ended);
                 left[stream] -= 1;
                 let is_over = left[stream] == 0;
@@ -338,6 +343,12 @@ fn gather(
         turn(collector, real.then_some(now), &mut settling, shared, &mut unsettled, observer);
         for stream in over.drain(..) {
             end_settled(&mut settling, shared, |settling| settling.ended(stream));
+        }
+        if let Some(edge) = edge {
+            if stop.load(Ordering::Relaxed) {
+                shared.interrupt();
+            }
+            shared.judge(edge);
         }
     }
     // All have ended, so that all is level.
@@ -464,6 +475,7 @@ fn totals(tally: StreamTally, verify: Option<&StreamTally>, ended: &Ended) -> Wo
         depth,
         emptied,
         has_measured: _,
+        edge: _,
         left: LeftWaiting { count: waiting, oldest: oldest_waiting, waits },
     } = ended;
     let thread::Usage { user_ns, system_ns, context_switches, major_faults, minor_faults } = *usage;

@@ -1,6 +1,7 @@
 //! Keeps the workers of a step together that live in virtual time: each makes as much of it as its CPU gives, so that one
 //! would be hours ahead of another. None goes past the edge of an interval before all others are there, and what is to end
-//! them is seen at edges alone, by all at the same one: what they did belongs to the same time. Knows no operations.
+//! them is seen at edges alone, by all at the same one: what they did belongs to the same time. Where what they did may end them, none
+//! goes on before that was looked at, so that each run ends at the same edge. Knows no operations.
 
 use fathom_schema::{EngineKind, FileLock, Stream};
 use fathom_units::Nanos;
@@ -26,6 +27,8 @@ pub(crate) struct Lockstep {
 struct Places {
     /// How many workers are at which edge, the earliest first. It has room for all of them: nothing is allocated later.
     at: Vec<(Nanos, usize)>,
+    /// Up to which edge what they did was judged; `NEVER` where nobody does.
+    judged: Nanos,
     /// Whether each goes as far as it likes.
     is_given_up: bool,
 }
@@ -52,11 +55,12 @@ impl Places {
 }
 
 impl Lockstep {
-    /// For so many workers, all at their start.
-    pub(crate) fn of(workers: usize) -> Self {
+    /// For so many workers, all at their start, that go on from an edge when what they did up to it was judged, if it is.
+    pub(crate) fn of(workers: usize, is_judged: bool) -> Self {
         let mut at = Vec::with_capacity(workers);
         at.extend((workers > 0).then_some((Nanos::ZERO, workers)));
-        Self { places: Mutex::new(Places { at, is_given_up: false }), moved: Condvar::new() }
+        let judged = if is_judged { Nanos::ZERO } else { Nanos::NEVER };
+        Self { places: Mutex::new(Places { at, judged, is_given_up: false }), moved: Condvar::new() }
     }
 
     fn places(&self) -> MutexGuard<'_, Places> {
@@ -74,7 +78,7 @@ impl Lockstep {
             passed();
             self.moved.notify_all();
         }
-        while places.earliest() < to && !places.is_given_up {
+        while places.earliest().min(places.judged) < to && !places.is_given_up {
             places = self.moved.wait(places).unwrap_or_else(PoisonError::into_inner);
         }
     }
@@ -85,6 +89,16 @@ impl Lockstep {
         let before = places.earliest();
         places.leave(place);
         if places.earliest() != before {
+            passed();
+            self.moved.notify_all();
+        }
+    }
+
+    /// What was done up to an edge, at which all are, was judged. `passed` is called before any goes on.
+    pub(crate) fn judge(&self, edge: Nanos, passed: impl FnOnce()) {
+        let mut places = self.places();
+        if edge > places.judged {
+            places.judged = edge;
             passed();
             self.moved.notify_all();
         }
@@ -139,11 +153,40 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     #[test]
+    fn none_passes_an_edge_that_was_not_judged() {
+        const EDGES: u64 = 100;
+        let lockstep = Arc::new(Lockstep::of(2, true));
+        let allowed = Arc::new(AtomicU64::new(0));
+        let worker = || {
+            let (lockstep, allowed) = (Arc::clone(&lockstep), Arc::clone(&allowed));
+            std::thread::spawn(move || {
+                for edge in 1..=EDGES {
+                    lockstep.reach(Nanos(edge - 1), Nanos(edge), || {});
+                    assert!(allowed.load(Ordering::SeqCst) >= edge, "{edge} was not judged");
+                }
+                lockstep.leave(Nanos(EDGES), || {});
+            })
+        };
+        let workers = [worker(), worker()];
+        let mut judged = Nanos::ZERO;
+        while judged < Nanos(EDGES) {
+            let edge = lockstep.earliest().min(Nanos(EDGES));
+            if edge > judged {
+                allowed.store(edge.0, Ordering::SeqCst);
+                lockstep.judge(edge, || {});
+                judged = edge;
+            }
+            std::thread::yield_now();
+        }
+        workers.into_iter().for_each(|worker| worker.join().expect("no edge was passed too soon"));
+    }
+
+    #[test]
     fn none_passes_an_edge_before_the_others_are_there() {
         const EDGES: u64 = 200;
         // One leaves early, and one goes over every other edge.
         let workers = [(EDGES / 2, 1), (EDGES, 1), (EDGES, 2)];
-        let lockstep = Arc::new(Lockstep::of(workers.len()));
+        let lockstep = Arc::new(Lockstep::of(workers.len(), false));
         let reached: Arc<[AtomicU64; 3]> = Arc::default();
         let threads = workers.into_iter().enumerate().map(|(number, (edges, step))| {
             let (lockstep, reached) = (Arc::clone(&lockstep), Arc::clone(&reached));
@@ -166,7 +209,7 @@ mod tests {
 
     #[test]
     fn whoever_waits_goes_on_when_it_is_given_up() {
-        let lockstep = Arc::new(Lockstep::of(2));
+        let lockstep = Arc::new(Lockstep::of(2, false));
         let waits = Arc::clone(&lockstep);
         let waiting = std::thread::spawn(move || waits.reach(Nanos::ZERO, Nanos(5), || {}));
         // It holds the lock from when it is there until it waits.

@@ -67,6 +67,8 @@ pub(crate) struct Ended {
     pub(crate) has_measured: bool,
     /// Arrivals that were not issued.
     pub(crate) left: LeftWaiting,
+    /// The edge in virtual time after which it ended, where others wait there until that is known.
+    pub(crate) edge: Option<Nanos>,
 }
 
 impl Ended {
@@ -87,6 +89,7 @@ impl Ended {
             emptied: None,
             has_measured: false,
             left: LeftWaiting::default(),
+            edge: None,
         }
     }
 }

@@ -281,15 +281,14 @@ fn refused(context: &Context<'_>, stream: usize, worker: usize, refusal: Refusal
     let step_start = context.await_go()?;
     let Refusal { errno, reason } = refusal;
     context.shared.fail(stream, of_stream.control.at_error);
-    if keeps_together(of_stream) {
-        context.shared.leave(Nanos::ZERO);
-    }
+    let edge = if keeps_together(of_stream) { context.shared.leave(Nanos::ZERO) } else { None };
     let is_virtual = of_stream.engine.kind == EngineKind::Sim;
     let now = if is_virtual { Nanos::ZERO } else { monotonic().since(step_start) };
     context.shared.ended(stream, now);
     let ended = Ended {
         broken: Some(Broken::Said(reason)),
         first_error: Some(FirstError { errno: errno.raw_os_error(), operation: NO_OPERATION, at_end: false }),
+        edge,
         ..Ended::without_load(now)
     };
     Some(Message::Ended { stream, worker, ended: Box::new(ended) })

@@ -10,6 +10,7 @@ use fathom_schema::{Reach, Stream};
 use fathom_units::Nanos;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, RwLock};
+use std::thread::Thread;
 
 /// How long a worker waits at least, and at most, before it looks at the stop flag: those that go on without a change of the load
 /// have no load until the last has looked, and a signal is to end a run within a second.
@@ -47,6 +48,8 @@ pub(crate) struct Shared {
     is_awaited: bool,
     /// The workers that live in virtual time.
     lockstep: Lockstep,
+    /// The thread that looks at each interval of theirs before they go on, where what it sees may end them.
+    judge: Option<Thread>,
     /// Taken while what is waited for changes, so that nobody misses it.
     turn: Mutex<()>,
     changed: Condvar,
@@ -81,8 +84,14 @@ struct End {
 }
 
 impl Shared {
-    /// For these streams, of which so many workers run here, on so many targets.
-    pub(crate) fn new(streams: &[Stream], workers: impl Fn(&Stream) -> usize, targets: usize) -> Self {
+    /// For these streams, of which so many workers run here, on so many targets. `judge`: the thread that calls [`Shared::judge`], if
+    /// one does.
+    pub(crate) fn new(
+        streams: &[Stream],
+        workers: impl Fn(&Stream) -> usize,
+        targets: usize,
+        judge: Option<Thread>,
+    ) -> Self {
         let end = |stream| End {
             left: AtomicUsize::new(workers(stream)),
             latest_ns: AtomicU64::new(Nanos::ZERO.0),
@@ -109,7 +118,9 @@ impl Shared {
             mismatch: AtomicBool::new(false),
             lockstep: Lockstep::of(
                 streams.iter().filter(|stream| keeps_together(stream)).map(&workers).sum(),
+                judge.is_some(),
             ),
+            judge,
             ends: streams.iter().map(end).collect(),
             is_awaited: streams
                 .iter()
@@ -147,12 +158,39 @@ impl Shared {
 
     /// A worker that keeps together with others has come from one edge to the next; waits until all have.
     pub(crate) fn reach(&self, from: Nanos, to: Nanos) {
-        self.lockstep.reach(from, to, || self.show_stops());
+        self.lockstep.reach(from, to, || self.pass());
     }
 
-    /// A worker that kept together with others has ended, after this edge.
-    pub(crate) fn leave(&self, edge: Nanos) {
-        self.lockstep.leave(edge, || self.show_stops());
+    /// A worker that kept together with others has ended, after this edge. Where there is a judge, the others go on when that knows it.
+    pub(crate) fn leave(&self, edge: Nanos) -> Option<Nanos> {
+        if self.judge.is_some() {
+            return Some(edge);
+        }
+        self.lockstep.leave(edge, || self.pass());
+        None
+    }
+
+    /// A worker that kept together with others ended after this edge, and what it did is known.
+    pub(crate) fn left(&self, edge: Nanos) {
+        self.lockstep.leave(edge, || self.pass());
+    }
+
+    /// All have come to an edge.
+    fn pass(&self) {
+        match &self.judge {
+            Some(judge) => judge.unpark(),
+            None => self.show_stops(),
+        }
+    }
+
+    /// The edge at which all workers are that keep together, where they wait for what is judged.
+    pub(crate) fn edge_to_judge(&self) -> Option<Nanos> {
+        self.judge.is_some().then(|| self.lockstep.earliest())
+    }
+
+    /// What they did up to an edge is known, and whatever is to end them was raised.
+    pub(crate) fn judge(&self, edge: Nanos) {
+        self.lockstep.judge(edge, || self.show_stops());
     }
 
     /// Where in virtual time the last workers are, when some are to stop and come to know it at the next edge only.

@@ -645,7 +645,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         let gone = self.clock.now();
         self.shared.end_with(self.stream_index, self.stream.control.at_end);
         self.shared.ended(self.stream_index, gone.since(step_start));
-        self.edge.into_iter().for_each(|edge| self.shared.leave(edge));
+        let edge = self.edge.and_then(|edge| self.shared.leave(edge));
         let start = self.times.measure_start.min(end);
         let ended = Ended {
             start: start.since(step_start),
@@ -662,6 +662,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             emptied,
             has_measured,
             left,
+            edge,
         };
         (ended, stays_open)
     }
@@ -754,8 +755,8 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         self.engine.close();
         let now = self.clock.now().since(step_start);
         self.shared.ended(self.stream_index, now);
-        self.edge.into_iter().for_each(|edge| self.shared.leave(edge));
-        Ended { first_error: self.first_error, broken: self.broken, ..Ended::without_load(now) }
+        let edge = self.edge.and_then(|edge| self.shared.leave(edge));
+        Ended { first_error: self.first_error, broken: self.broken, edge, ..Ended::without_load(now) }
     }
 
     /// Whoever has thought since the last edge ends with his last completion before it: nothing is left then.

@@ -217,6 +217,8 @@ fn what_is_not_there_points_to_what_is() {
         ("--trigger-remote=x --name=a", "--trigger"),
         ("--idle-prof=each --name=a", "is not one of system, percpu"),
         ("--inflate-log=x", "cannot read x: No such file"),
+        ("--name=a --size=4k --write_bw_log", "--write_bw_log requires an argument"),
+        ("--name=a --size=4k --rw", "--rw requires an argument"),
     ] {
         bench.check_refused(&format!("fio {line}"), 1, &[says]);
     }

@@ -283,6 +283,40 @@ fn an_overload_is_told_however_the_load_ends() {
     }
 }
 
+/// What ends a run in virtual time for what was seen of it ends it at the same edge each time.
+#[test]
+fn a_condition_ends_simulated_streams_at_the_same_edge_each_time() {
+    let two = "rate = 2000\nqueue_depth = 64\n[stream.v]\nworkers = 3\nqueue_depth = 4\noperations = 2000";
+    let settles = "queue_depth = 4\nsteady = \"iops:5%\"\nsteady_window = \"5s\"";
+    for (run, stream) in [
+        ("abort_when = [\"p99 > 100ms for 3s\"]", two),
+        ("abort_when = [\"iops > 1\"]", "queue_depth = 4"),
+        ("on_error = 100000\nabort_when = [\"errors > 20\"]", "rate = 500\nqueue_depth = 4"),
+        ("", settles),
+    ] {
+        let of = || {
+            let bench = Bench::new();
+            bench.write(
+                "job.toml",
+                &format!(
+                    "[run]\nseed = 3\n{run}\n[target.d]\nkind = \"sim\"\nsize = \"1GiB\"\nservice_time = \"exponential 1ms\"\n\
+                     error_share = \"1%\"\n[workload.w]\naccess = \"random\"\n[stream.s]\n{stream}\n[stage.m]\ntime = \"10min\"\n"
+                ),
+            );
+            bench.fathom("run job.toml");
+            let report = bench.report();
+            [
+                "/steps/0/total/all/operations",
+                "/steps/0/total/all/bytes",
+                "/steps/0/streams/0/queue_depth_held",
+            ]
+            .map(|figure| number(&report, figure))
+        };
+        let first = of();
+        assert!((0..3).all(|_| of() == first), "{run} {stream}: {first:?}");
+    }
+}
+
 /// What comes in bursts waits for them however long it is measured, and that is no matter of how long.
 #[test]
 fn bursts_that_most_wait_for_are_told() {

@@ -49,7 +49,15 @@ pub fn read_arguments(arguments: &[String], surroundings: &Surroundings<'_>) -> 
             Meaning::Option(_) => Takes::Value,
         };
         let value = match (value, takes) {
-            (None, Takes::Value) => words.next().map(|(word, _)| word),
+            (None, Takes::Value) => match words.next() {
+                Some((word, _)) => Some(word),
+                None => {
+                    let message = format!("option --{key} requires an argument");
+                    let help = format!("write --{key}=VALUE");
+                    reader.faults.error("fio.bad-value", span, message, help);
+                    continue;
+                }
+            },
             (value, _) => value,
         };
         match meaning {
