@@ -701,7 +701,7 @@ mod tests {
         );
         check(
             &|step| step.streams[0].workload.content.fill = Fill::Zero,
-            &[("content, fill", "random", "zero")],
+            &[("content: fill", "random", "zero")],
         );
         check(
             &|step| step.targets[0].size = fathom_units::Bytes::gib(1),

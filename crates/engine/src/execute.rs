@@ -344,12 +344,7 @@ fn gather(
         for stream in over.drain(..) {
             end_settled(&mut settling, shared, |settling| settling.ended(stream));
         }
-        if let Some(edge) = edge {
-            if stop.load(Ordering::Relaxed) {
-                shared.interrupt();
-            }
-            shared.judge(edge);
-        }
+        judge(edge, stop, shared);
     }
     // All have ended, so that all is level.
     turn(collector, None, &mut settling, shared, &mut unsettled, observer);
@@ -374,19 +369,7 @@ fn gather(
             mismatch::describe(step, plan, ended.as_ref().and_then(|e| e.verified.as_ref()))
         })
         .collect();
-    let stop = if !failures.is_empty() {
-        Stop::Failed
-    } else if shared.has_failed_for_mismatch() {
-        Stop::Mismatch
-    } else if shared.has_failed() {
-        Stop::IoErrors
-    } else if stop.load(Ordering::Relaxed) {
-        Stop::Interrupted
-    } else if is_changed {
-        Stop::Changed
-    } else {
-        Stop::Complete
-    };
+    let stop = ended_by(!failures.is_empty(), is_changed, stop, shared);
     let streams = ends
         .into_iter()
         .enumerate()
@@ -418,6 +401,32 @@ fn gather(
         held_up,
         failures,
     }
+}
+
+/// Why a step ended. `has_failed`: a worker could not go on.
+fn ended_by(has_failed: bool, is_changed: bool, stop: &AtomicBool, shared: &Shared) -> Stop {
+    if has_failed {
+        Stop::Failed
+    } else if shared.has_failed_for_mismatch() {
+        Stop::Mismatch
+    } else if shared.has_failed() {
+        Stop::IoErrors
+    } else if stop.load(Ordering::Relaxed) {
+        Stop::Interrupted
+    } else if is_changed {
+        Stop::Changed
+    } else {
+        Stop::Complete
+    }
+}
+
+/// Lets those that wait at an edge go on, or end there, once what they did up to it is known.
+fn judge(edge: Option<Nanos>, stop: &AtomicBool, shared: &Shared) {
+    let Some(edge) = edge else { return };
+    if stop.load(Ordering::Relaxed) {
+        shared.interrupt();
+    }
+    shared.judge(edge);
 }
 
 /// Ends the workers when that is asked for from outside; those in virtual time, by whatever they are ended, at an edge, if

@@ -317,6 +317,9 @@ fn idle_stream_options(job: &Job, stream: &Named<StreamOptions>, offers_rates: b
         (None, None) => job.stages.iter().any(of_stage),
         (bytes, time) => bytes.is_some() || time.is_some_and(|&time| time > Nanos::ZERO),
     };
+    if *options.workers.get() == 1 {
+        idle(options.offset_per_worker.span(), "offset_per_worker", "the stream has one worker");
+    }
     if !has_ramp {
         idle(options.ramp_counts.span(), "ramp_counts", "the stream has no ramp");
     }
@@ -399,11 +402,6 @@ fn beside_of_workload(options: &WorkloadOptions) -> Beside {
 
 fn beside_of_stream(options: &StreamOptions) -> Beside {
     vec![
-        (
-            *options.workers.get() == 1,
-            "the stream has one worker",
-            vec![(options.offset_per_worker.span(), "offset_per_worker")],
-        ),
         (
             *options.think_time.get() == Nanos::ZERO,
             "think_time is 0",

@@ -123,7 +123,7 @@ pub fn caution(found: &Comparison) -> Option<String> {
     }
     let names: Vec<String> = found.job_differences.iter().map(|(name, ..)| visible(name)).collect();
     let more = names.len().saturating_sub(DIFFERENCES_NAMED);
-    let mut shown = names.into_iter().take(DIFFERENCES_NAMED).collect::<Vec<_>>().join(", ");
+    let mut shown = names.into_iter().take(DIFFERENCES_NAMED).collect::<Vec<_>>().join("; ");
     if more > 0 {
         shown += &format!(" and {more} more");
     }

@@ -55,7 +55,7 @@ impl Differing {
     fn add_raw<T: PartialEq + Serialize>(&mut self, name: &str, left: &T, right: &T) {
         if left != right {
             let named = |(place, left, right): Difference| {
-                let separator = if place.is_empty() { "" } else { ", " };
+                let separator = if place.is_empty() { "" } else { ": " };
                 (format!("{}{name}{separator}{place}", self.place), left, right)
             };
             self.all.extend(differing(left, right).into_iter().map(named));

@@ -170,16 +170,7 @@ pub fn answers(
     limits_s: &[f64],
     seed: u64,
 ) -> Answers {
-    let mut fits: Vec<Fit> =
-        [Fit::usl, Fit::soft_min, Fit::linear].iter().filter_map(|fit| fit(points, weighting)).collect();
-    let mut loads = curve::by_load(points);
-    // Twice the standard deviation is half of a 95 % interval.
-    let scatter = 1.96 * curve::scatter(&fits, points);
-    loads.iter_mut().for_each(|load| load.guessed = scatter * load.x);
-    let loads = loads;
-    for fit in fits.iter_mut().filter(|fit| !leaves_freedom(fit, &loads)) {
-        fit.aicc = None;
-    }
+    let (mut fits, loads) = fitted(points, weighting);
     let chosen = choose(&fits, points, weighting, &loads);
     let chosen = kinked(&mut fits, chosen, points, weighting, &loads);
     let lacks_fit = chosen.is_some_and(|at| {
@@ -286,6 +277,20 @@ pub fn answers(
         fits,
         chosen,
     }
+}
+
+/// Every law that can be fitted, and the loads, with what their errors are guessed to be where they were measured once.
+fn fitted(points: &[Point], weighting: Weighting) -> (Vec<Fit>, Vec<curve::Load>) {
+    let mut fits: Vec<Fit> =
+        [Fit::usl, Fit::soft_min, Fit::linear].iter().filter_map(|fit| fit(points, weighting)).collect();
+    let mut loads = curve::by_load(points);
+    // Twice the standard deviation is half of a 95 % interval.
+    let scatter = 1.96 * curve::scatter(&fits, points);
+    loads.iter_mut().for_each(|load| load.guessed = scatter * load.x);
+    for fit in fits.iter_mut().filter(|fit| !leaves_freedom(fit, &loads)) {
+        fit.aicc = None;
+    }
+    (fits, loads)
 }
 
 /// The load for 95 % of a law's most. That of a peak and that of a ceiling are two figures: resamples of the other kind say nothing of

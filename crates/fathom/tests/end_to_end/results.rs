@@ -298,7 +298,7 @@ fn a_condition_ends_simulated_streams_at_the_same_edge_each_time() {
             let bench = Bench::new();
             bench.write(
                 "job.toml",
-                &format!(
+                format!(
                     "[run]\nseed = 3\n{run}\n[target.d]\nkind = \"sim\"\nsize = \"1GiB\"\nservice_time = \"exponential 1ms\"\n\
                      error_share = \"1%\"\n[workload.w]\naccess = \"random\"\n[stream.s]\n{stream}\n[stage.m]\ntime = \"10min\"\n"
                 ),
