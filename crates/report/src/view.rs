@@ -438,7 +438,8 @@ pub struct KindSummary {
     pub bytes_per_s: f64,
     /// Operations among them that moved fewer bytes than asked.
     pub short: u64,
-    /// Operations that failed; they are in no other figure.
+    /// Operations that failed; they are in no other figure. As with all figures those of `all` are of reads, writes and trims: failed
+    /// syncs are among their kind alone.
     pub errors: u64,
     /// Those by error number.
     pub errors_by_number: Vec<ErrorCount>,
@@ -509,7 +510,7 @@ pub struct Point {
     pub iops: f64,
     /// Bytes they moved per second.
     pub bytes_per_s: f64,
-    /// Failed operations.
+    /// Failed operations of all kinds, syncs included.
     pub errors: u64,
     /// Mean response time, nanoseconds; null without an operation.
     pub mean_ns: Option<f64>,

@@ -5,7 +5,7 @@ use super::fit::{Fit, Point, SHARPNESS_MAX, Weighting};
 use super::law::{Law, Operating};
 use super::remarks::{lack_of_fit, lawless, mixed, open_ceiling, remarks, rough, units_between, unmeasured};
 use super::resample::{AGAIN_MIN, resample};
-use super::{curve, verdict::Verdict};
+use super::{curve, verdict::SHARP, verdict::Verdict};
 use crate::statistics::{f_beyond, runs_p};
 
 /// Residual that a law may leave, as a share: beyond it the curve is not this law. A tenth is what someone who
@@ -219,17 +219,19 @@ pub fn answers(
     }
     let is_hard = law.is_some_and(|law| matches!(law, Law::SoftMin { sharpness, .. } if sharpness >= HARD));
     let known = |found: Estimate| if is_hard { both_ways(found) } else { found };
+    let knee = within(estimate(&Law::knee).map(known)).filter(|_| bends);
+    let nearly = |found: Estimate| at_a_kink(known(found), law, knee);
     let lawless = lawless(&fits, chosen, verdict, &loads);
     Answers {
         lawless,
         verdict,
         smallest,
         ceiling,
-        knee: within(estimate(&Law::knee).map(known)).filter(|_| bends),
+        knee,
         n_at_95_percent: within(match law {
             Some(_) if verdict == Verdict::Linear => None,
             Some(_) if passed.is_some() => curve::share_of_best(points, 0.95),
-            Some(law) => n_at_95_percent(&law, &resampled, &estimate),
+            Some(law) => n_at_95_percent(&law, &resampled, &estimate).map(nearly),
             None => curve::share_of_best(points, 0.95),
         })
         // What is flat has it at the smallest load, whatever a law says of smaller ones.
@@ -554,6 +556,15 @@ fn both_ways(found: Estimate) -> Estimate {
     let reach = |(low, high): (f64, f64)| (found.value - low).max(high - found.value);
     let interval = found.interval.map(|ends| (found.value - reach(ends), found.value + reach(ends)));
     Estimate { interval, ..found }
+}
+
+/// The load for 95 % of a ceiling, with an interval that holds that of a kink as well: a load below one that came out low makes it look like
+/// a bend, which comes near its ceiling later.
+fn at_a_kink(found: Estimate, law: Option<Law>, knee: Option<Estimate>) -> Estimate {
+    let is_sharp = law.is_some_and(|law| matches!(law, Law::SoftMin { sharpness, .. } if sharpness > SHARP));
+    let of_knee = knee.filter(|_| is_sharp).and_then(|knee| knee.interval).map(|(low, _)| 0.95 * low);
+    let least = |low: f64| of_knee.map_or(low, |kink| kink.min(low));
+    Estimate { interval: found.interval.map(|(low, high)| (least(low), high)), ..found }
 }
 
 const fn bare(value: f64) -> Estimate {

@@ -11,7 +11,7 @@ const PLAIN_TIMES: f64 = 10.0;
 
 /// Sharpness (q of the soft minimum) from which on a ceiling is held rather than approached: nine tenths of
 /// it take 1.4 times the load at which the slope alone would reach it; at 1, the USL without coherency, 9 times.
-const SHARP: f64 = 3.0;
+pub(super) const SHARP: f64 = 3.0;
 /// Share of the most throughput that the smallest load has to give for a curve to count as flat.
 const FLAT_SHARE: f64 = 0.95;
 /// How many times the smallest load the largest has to be for a flat curve without a law: throughput that grows would

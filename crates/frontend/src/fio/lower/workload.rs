@@ -183,7 +183,7 @@ fn tell_of_uneven_trimwrite(settings: &Settings, span: Span, is_random: bool, fa
     } else {
         let message = format!("{given} differs between the writes and the trims of rw=trimwrite");
         let help = "give both one size, e.g. bs=4k: a write goes to what was trimmed before it";
-        faults.error("fio.contradiction", place, message, help);
+        faults.error("fio.uneven-trimwrite", place, message, help);
     }
 }
 
