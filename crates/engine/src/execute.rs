@@ -326,12 +326,10 @@ fn gather(
             is_changed = true;
             shared.stop_step();
         }
-        obey(stop, is_changed, shared, &mut patience);
-        let edge = shared.edge_to_judge();
         while let Ok(message) = told.try_recv() {
             if let Message::Ended { stream, worker, ended } = message {
                 collector.ended(stream, worker);
-                ended.edge.into_iter().for_each(|edge| shared.left(edge));
+                ended.edge.into_iter().for_each(|edge| shared.has_left(edge));
                 ends[stream][worker] = Some(*ended);
                 left[stream] -= 1;
                 let is_over = left[stream] == 0;
@@ -339,6 +337,9 @@ fn gather(
                 running -= 1;
             }
         }
+        obey(stop, is_changed, shared, &mut patience);
+        // What was done up to there was handed over before they came to it.
+        let edge = shared.edge_to_judge();
         let now = monotonic().since(step_start);
         turn(collector, real.then_some(now), &mut settling, shared, &mut unsettled, observer);
         for stream in over.drain(..) {

@@ -161,7 +161,8 @@ impl Shared {
         self.lockstep.reach(from, to, || self.pass());
     }
 
-    /// A worker that kept together with others has ended, after this edge. Where there is a judge, the others go on when that knows it.
+    /// A worker that kept together with others has ended, after this edge. Where there is a judge, the others go on when that knows all of
+    /// what it did, and calls [`Shared::has_left`] with the edge that is returned.
     pub(crate) fn leave(&self, edge: Nanos) -> Option<Nanos> {
         if self.judge.is_some() {
             return Some(edge);
@@ -171,7 +172,7 @@ impl Shared {
     }
 
     /// A worker that kept together with others ended after this edge, and what it did is known.
-    pub(crate) fn left(&self, edge: Nanos) {
+    pub(crate) fn has_left(&self, edge: Nanos) {
         self.lockstep.leave(edge, || self.pass());
     }
 

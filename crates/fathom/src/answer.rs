@@ -30,6 +30,7 @@ pub(crate) fn document(answers: &Answers, points: &[Point]) -> Value {
         remarks,
         fallen: _, // in the sentence
         lawless: _,
+        is_ceiling_open: _,
     } = answers;
     let mut limits: Vec<Value> = latency_limits.iter().map(latency_limit).collect();
     if let Some(ceiling) = ceiling {

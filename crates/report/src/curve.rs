@@ -466,7 +466,7 @@ pub fn sentence(answers: &Answers) -> String {
             rate(peak.x.value),
             place(&peak.n, answers.is_exact())
         ),
-        (Verdict::Contention, _) if answers.is_ceiling_open() => format!(
+        (Verdict::Contention, _) if answers.is_ceiling_open => format!(
             "Throughput grows by less than the load; {best_x} at load {best_n} is the most that was measured, and how far it \
              would go the data does not pin down."
         ),

@@ -169,6 +169,7 @@ pub(super) fn curve(
         fallen: None,
         best: Operating { n: slots, x: maximum.value },
         ceiling: Some(maximum).filter(|_| !is_held_back),
+        is_ceiling_open: false,
         knee: knee.filter(|_| !is_held_back),
         n_at_95_percent: crossed(&|found| found.nearly).0.filter(|_| !is_held_back),
         parallel_units: estimate(&|found| found.units).filter(|_| !is_held_back),

@@ -5,7 +5,7 @@ use super::fit::{Fit, Point, SHARPNESS_MAX, Weighting};
 use super::law::{Law, Operating};
 use super::remarks::{lack_of_fit, lawless, mixed, open_ceiling, remarks, rough, units_between, unmeasured};
 use super::resample::{AGAIN_MIN, resample};
-use super::{curve, verdict::SHARP, verdict::Verdict};
+use super::{curve, verdict::Verdict, verdict::kinks_at_last};
 use crate::statistics::{f_beyond, runs_p};
 
 /// Residual that a law may leave, as a share: beyond it the curve is not this law. A tenth is what someone who
@@ -88,7 +88,7 @@ pub struct Answers {
     pub fits: Vec<Fit>,
     /// Index of the chosen one; `None` when no law fits.
     pub chosen: Option<usize>,
-    /// Why there is none; of rates, whose answers hang on none, also.
+    /// Why none was chosen; `None` where one was, and over rates.
     pub lawless: Option<Lawless>,
     /// In one word.
     pub verdict: Verdict,
@@ -102,6 +102,9 @@ pub struct Answers {
     pub fallen: Option<Operating>,
     /// What throughput approaches, when the chosen law has such a limit and no peak.
     pub ceiling: Option<Estimate>,
+    /// Whether the data leaves that open: its interval reaches to more than twice its lower end, or, bounded from below alone, it lies far
+    /// beyond what was measured, or one load alone tells of it that lies hardly off a straight line.
+    pub is_ceiling_open: bool,
     /// Load from which on more load buys mostly waiting.
     pub knee: Option<Estimate>,
     /// Smallest load that gives 95 % of the most throughput.
@@ -132,12 +135,6 @@ impl Answers {
         self.chosen.is_some_and(|at| self.fits[at].is_exact())
     }
 
-    /// Whether the data leaves open what throughput approaches: its interval reaches to more than twice its lower end, or, bounded from
-    /// below alone, it lies far beyond what was measured.
-    pub fn is_ceiling_open(&self) -> bool {
-        self.ceiling.is_some_and(|ceiling| is_open(&ceiling, &self.best))
-    }
-
     /// Whether laws pass through the points and none of them is told by these: such as those of a throughput that is the same at
     /// all loads, which bend before the first.
     pub fn is_undetermined(&self) -> bool {
@@ -151,7 +148,7 @@ const OPEN_TIMES: f64 = 2.0;
 const OPEN_BEYOND: f64 = 1.2;
 
 fn is_open(ceiling: &Estimate, best: &Operating) -> bool {
-    ceiling.interval.is_some_and(|(low, high)| {
+    ceiling.interval.is_none_or(|(low, high)| {
         if high.is_finite() { high > OPEN_TIMES * low } else { ceiling.value > OPEN_BEYOND * best.x }
     })
 }
@@ -212,21 +209,23 @@ pub fn answers(
         ),
     }
     .filter(|_| bends);
-    let is_open = ceiling.is_some_and(|ceiling| is_open(&ceiling, &best));
-    if is_open && verdict == Verdict::Capped {
+    let tells_by_one = bends && law.is_some_and(|law| kinks_at_last(&law, &loads));
+    let is_ceiling_open = ceiling.is_some_and(|ceiling| tells_by_one || is_open(&ceiling, &best));
+    if is_ceiling_open && verdict == Verdict::Capped {
         // That it holds there would be known from loads beyond it alone.
         verdict = Verdict::Contention;
     }
     let is_hard = law.is_some_and(|law| matches!(law, Law::SoftMin { sharpness, .. } if sharpness >= HARD));
-    let known = |found: Estimate| if is_hard { both_ways(found) } else { found };
+    let known = |found: Estimate| if is_hard { as_far_up(found) } else { found };
     let knee = within(estimate(&Law::knee).map(known)).filter(|_| bends);
-    let nearly = |found: Estimate| at_a_kink(known(found), law, knee);
-    let lawless = lawless(&fits, chosen, verdict, &loads);
+    let nearly = |found: Estimate| at_a_kink(known(found), &resampled, knee);
+    let lawless = lawless(&fits, chosen, &loads);
     Answers {
         lawless,
         verdict,
         smallest,
         ceiling,
+        is_ceiling_open,
         knee,
         n_at_95_percent: within(match law {
             Some(_) if verdict == Verdict::Linear => None,
@@ -265,8 +264,8 @@ pub fn answers(
             measured_latency.is_some() && !limits_s.is_empty(),
         )
         .into_iter()
-        .chain(lawless.filter(|why| *why == Lawless::Rough).map(|_| rough()))
-        .chain(is_open.then(open_ceiling))
+        .chain(lawless.filter(|why| verdict == Verdict::NoLaw && *why == Lawless::Rough).map(|_| rough()))
+        .chain(is_ceiling_open.then(open_ceiling))
         .chain(curve::apart(points, &loads))
         .chain(chosen.filter(|_| lacks_fit).map(|at| lack_of_fit(&fits[at])))
         .chain(units_between)
@@ -549,20 +548,21 @@ fn interval(laws: &[Law], figure: &dyn Fn(&Law) -> Option<f64>) -> Option<(f64, 
     Some((at(0.025), at(0.975)))
 }
 
-/// The estimate with an interval that reaches as far to either side as the farther of its ends: of a knee whose sharpness is at its
-/// bound. A load that came out high moves that knee down, and one that came out low makes it less sharp instead: resamples, which
+/// The estimate with an interval that reaches at least as far up as down: of a knee whose sharpness is at its bound. A load that came out high moves that knee down, and one that came out low makes it less sharp instead: resamples, which
 /// are drawn about the knee that was found, reach less far up than the truth may lie.
-fn both_ways(found: Estimate) -> Estimate {
-    let reach = |(low, high): (f64, f64)| (found.value - low).max(high - found.value);
-    let interval = found.interval.map(|ends| (found.value - reach(ends), found.value + reach(ends)));
-    Estimate { interval, ..found }
+fn as_far_up(found: Estimate) -> Estimate {
+    Estimate { interval: found.interval.map(|(low, high)| (low, high.max(2.0 * found.value - low))), ..found }
 }
+
+/// One resample in so many that has a kink leaves open whether there is one.
+const KINKS_IN: usize = 500;
 
 /// The load for 95 % of a ceiling, with an interval that holds that of a kink as well: a load below one that came out low makes it look like
 /// a bend, which comes near its ceiling later.
-fn at_a_kink(found: Estimate, law: Option<Law>, knee: Option<Estimate>) -> Estimate {
-    let is_sharp = law.is_some_and(|law| matches!(law, Law::SoftMin { sharpness, .. } if sharpness > SHARP));
-    let of_knee = knee.filter(|_| is_sharp).and_then(|knee| knee.interval).map(|(low, _)| 0.95 * low);
+fn at_a_kink(found: Estimate, resampled: &[Law], knee: Option<Estimate>) -> Estimate {
+    let has_kink = |law: &&Law| matches!(law, Law::SoftMin { sharpness, .. } if *sharpness >= HARD);
+    let may_be = resampled.iter().filter(has_kink).count() * KINKS_IN > resampled.len();
+    let of_knee = knee.filter(|_| may_be).and_then(|knee| knee.interval).map(|(low, _)| 0.95 * low);
     let least = |low: f64| of_knee.map_or(low, |kink| kink.min(low));
     Estimate { interval: found.interval.map(|(low, high)| (least(low), high)), ..found }
 }

@@ -80,13 +80,8 @@ pub(super) fn misfit(fit: &Fit, loads: &[curve::Load]) -> Option<String> {
 }
 
 /// Why no law tells of a curve.
-pub(super) fn lawless(
-    fits: &[Fit],
-    chosen: Option<usize>,
-    verdict: Verdict,
-    loads: &[curve::Load],
-) -> Option<Lawless> {
-    if chosen.is_some() || verdict != Verdict::NoLaw {
+pub(super) fn lawless(fits: &[Fit], chosen: Option<usize>, loads: &[curve::Load]) -> Option<Lawless> {
+    if chosen.is_some() {
         return None;
     }
     // Of a law with as many coefficients as there are loads nothing tells whether it fits.

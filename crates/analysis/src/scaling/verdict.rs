@@ -11,7 +11,7 @@ const PLAIN_TIMES: f64 = 10.0;
 
 /// Sharpness (q of the soft minimum) from which on a ceiling is held rather than approached: nine tenths of
 /// it take 1.4 times the load at which the slope alone would reach it; at 1, the USL without coherency, 9 times.
-pub(super) const SHARP: f64 = 3.0;
+const SHARP: f64 = 3.0;
 /// Share of the most throughput that the smallest load has to give for a curve to count as flat.
 const FLAT_SHARE: f64 = 0.95;
 /// How many times the smallest load the largest has to be for a flat curve without a law: throughput that grows would
@@ -25,8 +25,8 @@ const CONSTANT_SHARE_MAX: f64 = 0.10;
 const CONSTANT_P_MIN: f64 = 0.01;
 /// Share of linear growth that the largest load has to keep for a curve to count as linear so far.
 const LINEAR_SHARE: f64 = 0.95;
-/// The same where no other load lies beyond the knee.
-const LINEAR_SHARE_BY_ONE: f64 = 0.9;
+/// The same from which on one load beyond a kink does not tell that throughput holds there.
+const NEAR_LINE: f64 = 0.9;
 
 /// What limits throughput.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,8 +55,7 @@ impl Verdict {
         let (Some(first), Some(last)) = (loads.first(), loads.last()) else { return Self::NoLaw };
         let law = fit.law;
         if matches!(law, Law::Linear { .. })
-            || law.throughput(last.n)
-                >= linear_share(&law, loads) * law.throughput(first.n) / first.n * last.n
+            || law.throughput(last.n) >= LINEAR_SHARE * law.throughput(first.n) / first.n * last.n
         {
             return Self::Linear;
         }
@@ -92,12 +91,12 @@ impl Verdict {
     }
 }
 
-/// Share of linear growth that a curve keeps which counts as linear so far: a kink of which the last load alone tells has to be a plain
-/// one, since that load's noise is all there is of it.
-fn linear_share(law: &Law, loads: &[Load]) -> f64 {
-    let before_last = loads.iter().rev().nth(1).map_or(0.0, |load| load.n);
-    let is_of_last = matches!(law, Law::SoftMin { .. }) && law.knee().is_some_and(|knee| knee > before_last);
-    if is_of_last { LINEAR_SHARE_BY_ONE } else { LINEAR_SHARE }
+/// Whether a kink is told by the last load alone, which lies hardly off the line: that throughput holds there was not seen.
+pub(super) fn kinks_at_last(law: &Law, loads: &[Load]) -> bool {
+    let [first, .., before_last, last] = loads else { return false };
+    matches!(law, Law::SoftMin { .. })
+        && law.knee().is_some_and(|knee| knee > before_last.n)
+        && law.throughput(last.n) >= NEAR_LINE * law.throughput(first.n) / first.n * last.n
 }
 
 /// Whether the smallest load gives as much as any other, as far as their noise lets that be told: a search needs no

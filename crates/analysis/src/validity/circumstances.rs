@@ -214,7 +214,8 @@ fn failed_operations(measured: &Measured, place: &str, found: &mut Found) {
         (failed(kind), failed(kind) + kind.operations, kind.kind.name(), names.join(", "))
     };
     let of_kinds: Vec<_> = kinds.iter().filter(|kind| failed(kind) > 0).map(told).collect();
-    let (all_failed, all) = of_kinds.iter().fold((0, 0), |sum, kind| (sum.0 + kind.0, sum.1 + kind.1));
+    let all_failed: u64 = kinds.iter().map(failed).sum();
+    let all = all_failed + kinds.iter().map(|kind| kind.operations).sum::<u64>();
     let evidence = match &of_kinds[..] {
         [] => return,
         [(failed, of, name, names)] => format!("{place}{failed} of {of} {name} operations failed: {names}"),

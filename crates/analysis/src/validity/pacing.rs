@@ -5,8 +5,8 @@ use super::{Found, StepView, unfinished};
 use crate::measured::{Measured, operations};
 use fathom_metrics::{Latency, bucket_bounds};
 use fathom_schema::{
-    Arrival, EngineKind, Interval, LatencyTally, Pacing, Passes, Quota, Severity, Stream, StreamLimits,
-    StreamTally, TimeLimit,
+    Arrival, EngineKind, Interval, LatencyTally, OperationKind, Pacing, Passes, Quota, Severity, Stream,
+    StreamLimits, StreamTally, TimeLimit,
 };
 use fathom_units::{Iops, Nanos};
 
@@ -185,8 +185,8 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
     let undone = tally.arrivals.saturating_sub(ended + tally.arrivals_dropped);
     let drained = measured.window().since(due_within);
     // The last of a given number is done an operation or so after it came due.
-    let shortest = tally.kinds.iter().map(|kind| kind.service.moments.min_ns).min().unwrap_or(0);
-    let is_of_amount = ends_by_amount(stream) && drained.0 < shortest.saturating_mul(DRAINED_TIMES);
+    let is_of_amount =
+        ends_by_amount(stream, measured) && drained.0 < shortest(tally).saturating_mul(DRAINED_TIMES);
     let drained = if is_of_amount { Nanos::ZERO } else { drained };
     let late = |part: Nanos| part.as_secs_f64() > measured.window().as_secs_f64() * (1.0 - RATE_SHARE_MIN);
     if is_short && (undone as f64 > tally.arrivals as f64 * (1.0 - RATE_SHARE_MIN) || late(drained)) {
@@ -277,15 +277,17 @@ fn overload(stream: &Stream, backlog_max: u64) -> (String, &'static str) {
 fn due_within(stream: &Stream, measured: &Measured, intervals: &[&Interval]) -> Nanos {
     let window = measured.window();
     let until_last = || {
-        let last = intervals.iter().rfind(|interval| interval.tally.arrivals > 0);
-        last.map_or(window, |last| window.min(last.end.since(measured.start)))
+        // One that came late stands behind those after it.
+        let with_some = intervals.iter().filter(|interval| interval.tally.arrivals > 0);
+        let last = with_some.map(|interval| interval.end).max();
+        last.map_or(window, |last| window.min(last.since(measured.start)))
     };
     let Pacing::Open { rate, arrival, .. } = &stream.pacing else { return window };
     match stream.limits.time {
         TimeLimit::Nanoseconds(time) if window.0 >= time => Nanos(time),
         TimeLimit::Unbounded if matches!(arrival, Arrival::Traced { .. }) => until_last(),
         // What drains is of the last interval as well: where they come one by one the rate tells when so many had come.
-        _ if ends_by_amount(stream) && is_even(&stream.pacing) => {
+        _ if ends_by_amount(stream, measured) && is_even(&stream.pacing) => {
             let count = measured.tally.arrivals as f64;
             let by_chance = if matches!(arrival, Arrival::Constant) { 0.0 } else { CHANCE_DEVIATIONS };
             let seconds = (count + by_chance * count.sqrt()) / rate;
@@ -297,14 +299,23 @@ fn due_within(stream: &Stream, measured: &Measured, intervals: &[&Interval]) -> 
             let due = Nanos((seconds * 1e9) as u64);
             window.min(due)
         }
-        _ if ends_by_amount(stream) => until_last(),
+        _ if ends_by_amount(stream, measured) => until_last(),
         _ => window,
     }
 }
 
-/// Whether what is to be done may end it before its time.
-fn ends_by_amount(stream: &Stream) -> bool {
-    let StreamLimits { bytes, operations, passes, .. } = &stream.limits;
+/// Service time of the shortest operation, in nanoseconds; 0 without one.
+pub(super) fn shortest(tally: &StreamTally) -> u64 {
+    let done = tally.kinds.iter().filter(|kind| kind.kind != OperationKind::Sync && kind.operations > 0);
+    done.map(|kind| kind.service.moments.min_ns).min().unwrap_or(0)
+}
+
+/// Whether it ended, or may have, with what was to be done and before its time.
+pub(super) fn ends_by_amount(stream: &Stream, measured: &Measured) -> bool {
+    let StreamLimits { bytes, operations, passes, time, .. } = &stream.limits;
+    if matches!(time, TimeLimit::Nanoseconds(time) if measured.window().0 >= *time) {
+        return false;
+    }
     *passes != Passes::Endless || [bytes, operations].into_iter().any(|quota| *quota != Quota::Unlimited)
 }
 

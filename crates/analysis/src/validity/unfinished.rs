@@ -6,10 +6,10 @@
 
 use super::Found;
 use super::load::INTERVALS_MIN;
-use super::pacing::WALK_DEVIATIONS;
+use super::pacing::{WALK_DEVIATIONS, ends_by_amount, shortest};
 use crate::measured::Measured;
-use fathom_schema::{Arrival, Interval, Pacing, Severity, Stream};
-use fathom_units::Iops;
+use fathom_schema::{Arrival, Interval, Pacing, Quota, Severity, Stream};
+use fathom_units::{Iops, Nanos};
 
 /// Standard deviations of what is in flight, as random arrivals have it, that may be more at the end by chance.
 const CHANCE_DEVIATIONS: f64 = 3.0;
@@ -18,6 +18,7 @@ const CHANCE_DEVIATIONS: f64 = 3.0;
 const GROWN_SHARE_MIN: f64 = 0.01;
 /// From this share on it is told however it came to be, and of how many.
 const UNSEEN_SHARE: f64 = 0.25;
+/// Fewer are a matter of the moment at which the time is up.
 const UNSEEN_MIN: f64 = 8.0;
 /// Fewest intervals with a growth that is as fast at the end as at the start: two in each third.
 const THIRDS_MIN: usize = 6;
@@ -37,17 +38,20 @@ pub(super) fn check(
     found: &mut Found,
 ) -> bool {
     let Pacing::Open { arrival, course, .. } = &stream.pacing else { return false };
-    // At a rate that rises, so does what is in flight.
-    if !course.is_empty() || matches!(arrival, Arrival::Traced { .. }) || intervals.len() < INTERVALS_MIN {
+    // At a rate that rises, and in a burst, so does what is in flight. What ends with a number of operations waits for them.
+    let is_even =
+        matches!(arrival, Arrival::Constant | Arrival::Poisson | Arrival::Uniform) && course.is_empty();
+    if !is_even || ends_by_amount(stream, measured) || intervals.len() < INTERVALS_MIN {
         return false;
     }
     let in_flight = |interval: &&Interval| {
         interval.tally.in_flight_ns / interval.end.since(interval.start).0.max(1) as f64
     };
     let held: Vec<f64> = intervals.iter().map(in_flight).collect();
-    let begins_empty = intervals[0].start == measured.start && stream.ramp.0 == 0;
-    let grown = grown(&held, begins_empty);
+    let has_ramp = stream.ramp > Nanos::ZERO || stream.ramp_bytes != Quota::Unlimited;
+    let begins_empty = intervals[0].start == measured.start && !has_ramp && stream.depth_search.is_none();
     let arrivals = measured.tally.arrivals as f64;
+    let grown = grown(&held, begins_empty).min(arrivals);
     let mean = held.iter().sum::<f64>() / held.len() as f64;
     if grown <= CHANCE_DEVIATIONS * mean.sqrt() && grown < UNSEEN_SHARE * arrivals
         || grown < UNSEEN_MIN
@@ -65,8 +69,7 @@ pub(super) fn check(
             Iops(due)
         )
     };
-    let shortest = measured.tally.kinds.iter().map(|kind| kind.service.moments.min_ns).min().unwrap_or(0);
-    let has_shown = (shortest as f64) < SHORTEST_SHARE * length as f64;
+    let has_shown = (shortest(&measured.tally) as f64) < SHORTEST_SHARE * length as f64;
     if has_shown && goes_on(&held, stream.workers.len()) {
         found.weighed(
             grown / arrivals,

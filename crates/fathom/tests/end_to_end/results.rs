@@ -288,11 +288,12 @@ fn an_overload_is_told_however_the_load_ends() {
 fn a_condition_ends_simulated_streams_at_the_same_edge_each_time() {
     let two = "rate = 2000\nqueue_depth = 64\n[stream.v]\nworkers = 3\nqueue_depth = 4\noperations = 2000";
     let settles = "queue_depth = 4\nsteady = \"iops:5%\"\nsteady_window = \"5s\"";
-    for (run, stream) in [
-        ("abort_when = [\"p99 > 100ms for 3s\"]", two),
-        ("abort_when = [\"iops > 1\"]", "queue_depth = 4"),
-        ("on_error = 100000\nabort_when = [\"errors > 20\"]", "rate = 500\nqueue_depth = 4"),
-        ("", settles),
+    let fails = "on_error = 100000\nabort_when = [\"errors > 20\"]";
+    for (run, target, stream, code) in [
+        ("abort_when = [\"p99 > 100ms for 3s\"]", "", two, 99),
+        ("abort_when = [\"iops > 1\"]", "", "queue_depth = 4", 99),
+        (fails, "error_share = \"1%\"", "rate = 500\nqueue_depth = 4", 99),
+        ("", "", settles, 0),
     ] {
         let of = || {
             let bench = Bench::new();
@@ -300,19 +301,20 @@ fn a_condition_ends_simulated_streams_at_the_same_edge_each_time() {
                 "job.toml",
                 format!(
                     "[run]\nseed = 3\n{run}\n[target.d]\nkind = \"sim\"\nsize = \"1GiB\"\nservice_time = \"exponential 1ms\"\n\
-                     error_share = \"1%\"\n[workload.w]\naccess = \"random\"\n[stream.s]\n{stream}\n[stage.m]\ntime = \"10min\"\n"
+                     {target}\n[workload.w]\naccess = \"random\"\n[stream.s]\n{stream}\n[stage.m]\ntime = \"10min\"\n"
                 ),
             );
-            bench.fathom("run job.toml");
+            bench.fathom("run job.toml").expect(code, &[]);
             let report = bench.report();
-            [
+            let figures = [
                 "/steps/0/total/all/operations",
-                "/steps/0/total/all/bytes",
+                "/steps/0/total/end_s",
                 "/steps/0/streams/0/queue_depth_held",
-            ]
-            .map(|figure| number(&report, figure))
+            ];
+            figures.map(|figure| number(&report, figure))
         };
         let first = of();
+        assert!(first[1] > 0.9 && first[1] < 10.0, "it ends after some seconds: {run} {stream}: {first:?}");
         assert!((0..3).all(|_| of() == first), "{run} {stream}: {first:?}");
     }
 }
@@ -356,9 +358,14 @@ fn a_load_that_comes_faster_for_a_while_is_no_stall() {
         let found = found_of(target, stream, time);
         assert!(!found.iter().any(|id| id.starts_with("behaviour.stall")), "{stream}: {found:?}");
     }
-    let stalled = "service_time = \"constant 1ms\"\nstalls = [\"20s for 500ms\"]";
-    let found = found_of(stalled, "queue_depth = 256\nrate = 500\narrival = \"poisson\"", "60s");
-    assert!(found.iter().any(|id| id == "behaviour.stall"), "{found:?}");
+    // Stalls all the same: at a rate that stays, in the faster part of a course, and beside a few that come in bursts.
+    let course = "rate_course = [\"500/s for 16s\", \"900/s for 20s\", \"500/s for 20s\"]";
+    let beside = "rate = 500\n[stream.b]\nrate = 10\narrival = \"on-off:1s/4s\"";
+    for stream in ["rate = 500\narrival = \"poisson\"", course, beside] {
+        let stalled = "service_time = \"constant 1ms\"\nstalls = [\"20s for 500ms\"]";
+        let found = found_of(stalled, &format!("queue_depth = 256\n{stream}"), "56s");
+        assert!(found.iter().any(|id| id == "behaviour.stall"), "{stream}: {found:?}");
+    }
 }
 
 /// A queue that a search made shorter is not one that the generator did not fill, and a search that found none says so.

@@ -6,14 +6,23 @@ use super::stalls::{LOST_MIN, OPERATIONS_MIN, SLOWER_TIMES, Stall, is_closed};
 use super::usual::Usual;
 use super::{Second, StepView, median};
 use fathom_schema::{Arrival, Pacing};
+use std::ops::Range;
 
 /// Share of what a stall holds in flight that is found there beyond what usually is: more than one slow operation of two holds.
 const HELD_MIN: f64 = 0.6;
 
-/// What came beyond the usual, as a share of what a stall as long as the longest wait holds back, from which on it is that.
+/// What came beyond what came around it, as a share of what a stall as long as the longest wait holds back, from which on it is that.
 const RUSH_MIN: f64 = 0.8;
-/// The same of what was in flight before: operations that are done in turn take as long as those before them, of which there are as many.
-const BEFORE_MIN: f64 = 0.3;
+/// Standard deviations of a Poisson count by which more may come by chance.
+const CHANCE_DEVIATIONS: f64 = 3.0;
+/// What was in flight before, as a share of what was done in so long: operations that are done in turn take as long as those before them.
+const BEFORE_MIN: f64 = 0.45;
+/// Times the longest wait that what came before it tells when it began to come faster, and fewest intervals: at one and a half times what
+/// the device does, a wait is as long as half of the time since.
+const AROUND_TIMES: f64 = 6.0;
+const AROUND_MIN: usize = 2;
+/// Share of a load that comes in bursts from which on they are what fills its queues.
+const BURSTS_MIN: f64 = 0.1;
 
 /// Stalls in order, each apart from those `known`.
 pub(super) fn stalls(
@@ -28,7 +37,9 @@ pub(super) fn stalls(
     }
     let slots = crate::load::slots(&view.step.started.step);
     let usually = median(&seconds.iter().map(|second| second.in_flight).collect::<Vec<_>>());
-    let usually_due = median(&seconds.iter().filter_map(|second| second.due).collect::<Vec<_>>());
+    let is_exact = |pacing: &Pacing| matches!(pacing, Pacing::Open { arrival: Arrival::Constant, .. });
+    let is_random = !view.step.started.step.streams.iter().all(|stream| is_exact(&stream.pacing));
+    let chance = if is_random { CHANCE_DEVIATIONS } else { 0.0 };
     for (at, second) in seconds.iter().enumerate() {
         let longest_s = second.slowest_s;
         let is_long = usual.slowest_s > 0.0
@@ -49,10 +60,12 @@ pub(super) fn stalls(
         let came: f64 = window.iter().map(|second| second.due.unwrap_or(0.0) * second.length).sum();
         let is_stop = came / time_s * longest_s >= OPERATIONS_MIN
             && beyond(window) >= HELD_MIN * held(slots, came / time_s, longest_s);
-        // More than usual may have come then, and when what took so long was issued, as much may have waited: neither is a stop.
-        let held_back = came / time_s * longest_s;
-        let before = from.checked_sub(1).map_or(0.0, |before| seconds[before].in_flight - usually);
-        let is_rush = came - usually_due * time_s >= RUSH_MIN * held_back || before >= BEFORE_MIN * held_back;
+        // More than around it may have come then, and when what took so long was issued, as much may have waited: neither is a stop.
+        let expected = due_around(seconds, from..at + 1, longest_s) * time_s;
+        let done: f64 = window.iter().map(|second| second.iops * second.length).sum();
+        let before = in_flight_before(seconds, from..at + 1, begins_s, came / time_s) - usually;
+        let is_rush = came - expected >= RUSH_MIN * came / time_s * longest_s + chance * expected.sqrt()
+            || before >= BEFORE_MIN * done / time_s * longest_s;
         // It may have begun with the interval before, of which it is no part if all of it is in this one.
         let is_within = beyond(&seconds[at..=at]) >= HELD_MIN * beyond(window) && longest_s <= second.length;
         let (from, began_s) =
@@ -75,13 +88,44 @@ pub(super) fn stalls(
     found
 }
 
-/// Whether any load comes in bursts, which are not told from stalls in which no interval is empty.
-pub(super) fn has_bursts(view: &StepView<'_>) -> bool {
-    let is_bursty = |pacing: &Pacing| {
-        let Pacing::Open { arrival, .. } = pacing else { return false };
-        matches!(arrival, Arrival::OnOff { .. } | Arrival::ParetoOnOff { .. } | Arrival::BModel { .. })
+/// What was in flight when the longest wait of some intervals began, at least: in the interval before, and in the one in which it
+/// began, without what a stop since then would have held back.
+fn in_flight_before(seconds: &[Second], window: Range<usize>, begins_s: f64, rate: f64) -> f64 {
+    let before = window.start.checked_sub(1).map_or(0.0, |before| seconds[before].in_flight);
+    let first = &seconds[window.start];
+    if window.len() < 2 || first.length <= 0.0 {
+        return before;
+    }
+    let since_s = (first.end.as_secs_f64() - begins_s).clamp(0.0, first.length);
+    before.max(first.in_flight - rate * since_s * since_s / 2.0 / first.length)
+}
+
+/// What came per second around some intervals, in pairs of neighbours where it is least: a load that follows a course may have become
+/// faster there.
+fn due_around(seconds: &[Second], window: Range<usize>, longest_s: f64) -> f64 {
+    let since = seconds[window.start].start.as_secs_f64() - AROUND_TIMES * longest_s;
+    let first = seconds[..window.start].iter().rposition(|before| before.end.as_secs_f64() <= since);
+    let first = first.map_or(0, |before| before + 1).min(window.start.saturating_sub(AROUND_MIN));
+    let after = window.end..(window.end + AROUND_MIN).min(seconds.len());
+    let pairs = seconds[first..window.start].windows(AROUND_MIN).chain(seconds[after].windows(AROUND_MIN));
+    let due = |pair: &[Second]| {
+        let count: f64 = pair.iter().map(|second| second.due.unwrap_or(0.0) * second.length).sum();
+        count / pair.iter().map(|second| second.length).sum::<f64>()
     };
-    view.step.started.step.streams.iter().any(|stream| is_bursty(&stream.pacing))
+    pairs.map(due).reduce(f64::min).unwrap_or(0.0)
+}
+
+/// Whether a part of the load that matters comes in bursts, which are not told from stalls in which no interval is empty.
+pub(super) fn has_bursts(view: &StepView<'_>) -> bool {
+    let (mut all, mut in_bursts) = (0.0, 0.0);
+    for stream in &view.step.started.step.streams {
+        let Pacing::Open { rate, arrival, .. } = &stream.pacing else { continue };
+        all += rate;
+        if matches!(arrival, Arrival::OnOff { .. } | Arrival::ParetoOnOff { .. } | Arrival::BModel { .. }) {
+            in_bursts += rate;
+        }
+    }
+    in_bursts > BURSTS_MIN * all
 }
 
 /// What so many slots hold in flight through a stall, operations times seconds, which take up what comes until they are full.
