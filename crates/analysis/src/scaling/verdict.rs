@@ -3,7 +3,7 @@
 use super::choice::LOADS_OF_A_LAW_MIN;
 use super::curve::{FALL_MIN, Load, falls};
 use super::fit::Fit;
-use super::law::Law;
+use super::law::{Law, Operating};
 use crate::statistics::{f_beyond, t_quantile};
 
 /// Times what a law leaves anywhere that a fall has to be for one load beyond the peak to show it.
@@ -60,7 +60,7 @@ impl Verdict {
             return Self::Linear;
         }
         // More load that loses throughput is no saturation.
-        let is_peaked = falls(loads) || falls_past_peak(&law, loads) || falls_plainly(fit, last);
+        let is_peaked = falls(loads) || falls_past_peak(&law, loads) || falls_plainly(fit, loads, last);
         if matches!(law, Law::Usl { .. }) && is_peaked && beta_is_certain(fit, points)
             || falls_throughout(loads)
         {
@@ -133,12 +133,19 @@ fn falls_throughout(loads: &[Load]) -> bool {
     loads.len() >= FALLING_LOADS && falls(loads) && loads.is_sorted_by(|one, next| one.x > next.x)
 }
 
+/// The throughput that a fall is one from: that of a law's peak, or the most that was measured where the law is above it. A law that
+/// bends less sharply than a plateau begins exceeds it there, and nothing falls.
+fn top(peak: &Operating, loads: &[Load]) -> f64 {
+    loads.iter().map(|load| load.x).fold(0.0, f64::max).min(peak.x)
+}
+
 /// Whether at least two loads lie beyond a law's peak, and they and the last one below its throughput by more than what is no
 /// fall: on average, since a law is flat next to its peak.
 fn falls_past_peak(law: &Law, loads: &[Load]) -> bool {
     let Some(peak) = law.peak() else { return false };
     let past: Vec<f64> = loads.iter().filter(|load| load.n > peak.n).map(|load| load.x).collect();
-    let is_fallen = |x: f64| x < (1.0 - FALL_MIN) * peak.x;
+    let top = top(&peak, loads);
+    let is_fallen = |x: f64| x < (1.0 - FALL_MIN) * top;
     past.len() >= 2
         && is_fallen(past.iter().sum::<f64>() / past.len() as f64)
         && past.last().is_some_and(|x| is_fallen(*x))
@@ -146,9 +153,9 @@ fn falls_past_peak(law: &Law, loads: &[Load]) -> bool {
 
 /// Whether the last load lies below a law's peak by what is a fall, and by far more than the law leaves anywhere: of exact figures one
 /// load beyond the peak is enough.
-fn falls_plainly(fit: &Fit, last: &Load) -> bool {
+fn falls_plainly(fit: &Fit, loads: &[Load], last: &Load) -> bool {
     let Some(peak) = fit.law.peak().filter(|peak| last.n > peak.n) else { return false };
-    let fall = 1.0 - last.x / peak.x;
+    let fall = 1.0 - last.x / top(&peak, loads);
     fall > FALL_MIN && fit.max_relative_error * PLAIN_TIMES < fall
 }
 

@@ -85,6 +85,24 @@ fn what_lies_far_beyond_the_loads_is_left_open() {
     }
 }
 
+/// Queues that grow as eight units do up to a bound of the host, and stay there: no law bends as sharply, and nothing falls.
+#[test]
+fn a_plateau_behind_a_bend_is_no_fall() {
+    for (bound, weighting) in
+        [(32.0, Weighting::Relative), (32.0, Weighting::Equal), (64.0, Weighting::Relative)]
+    {
+        for seed in 0..60 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let x = |n: f64| 100_000.0 * n.min(bound) / (n.min(bound) + 7.0);
+            let loads = LOADS.iter().flat_map(|&n| [n; 3]);
+            let points: Vec<Point> =
+                loads.map(|n| Point { n, x: x(n) * (1.0 + 0.01 * normal(&mut random)) }).collect();
+            let found = answers(&points, None, weighting, &[], seed);
+            assert_ne!(found.verdict, Verdict::Retrograde, "{bound} {weighting:?} {seed}");
+        }
+    }
+}
+
 /// Replicates of a load are no other loads, and a line that single measurements are off is no other shape.
 #[test]
 fn why_no_law_is_told() {
