@@ -215,8 +215,7 @@ pub fn answers(
         // That it holds there would be known from loads beyond it alone.
         verdict = Verdict::Contention;
     }
-    let is_hard = law.is_some_and(|law| matches!(law, Law::SoftMin { sharpness, .. } if sharpness >= HARD));
-    let known = |found: Estimate| if is_hard { as_far_up(found) } else { found };
+    let known = |found: Estimate| if law.is_some_and(|law| is_hard(&law)) { as_far_up(found) } else { found };
     let knee = within(estimate(&Law::knee).map(known)).filter(|_| bends);
     let nearly = |found: Estimate| at_a_kink(known(found), &resampled, knee);
     let lawless = lawless(&fits, chosen, &loads);
@@ -548,6 +547,10 @@ fn interval(laws: &[Law], figure: &dyn Fn(&Law) -> Option<f64>) -> Option<(f64, 
     Some((at(0.025), at(0.975)))
 }
 
+fn is_hard(law: &Law) -> bool {
+    matches!(law, Law::SoftMin { sharpness, .. } if *sharpness >= HARD)
+}
+
 /// The estimate with an interval that reaches at least as far up as down: of a knee whose sharpness is at its bound. A load that came out high moves that knee down, and one that came out low makes it less sharp instead: resamples, which
 /// are drawn about the knee that was found, reach less far up than the truth may lie.
 fn as_far_up(found: Estimate) -> Estimate {
@@ -560,8 +563,7 @@ const KINKS_IN: usize = 500;
 /// The load for 95 % of a ceiling, with an interval that holds that of a kink as well: a load below one that came out low makes it look like
 /// a bend, which comes near its ceiling later.
 fn at_a_kink(found: Estimate, resampled: &[Law], knee: Option<Estimate>) -> Estimate {
-    let has_kink = |law: &&Law| matches!(law, Law::SoftMin { sharpness, .. } if *sharpness >= HARD);
-    let may_be = resampled.iter().filter(has_kink).count() * KINKS_IN > resampled.len();
+    let may_be = resampled.iter().filter(|law| is_hard(law)).count() * KINKS_IN > resampled.len();
     let of_knee = knee.filter(|_| may_be).and_then(|knee| knee.interval).map(|(low, _)| 0.95 * low);
     let least = |low: f64| of_knee.map_or(low, |kink| kink.min(low));
     Estimate { interval: found.interval.map(|(low, high)| (least(low), high)), ..found }
