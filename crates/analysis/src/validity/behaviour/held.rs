@@ -19,7 +19,7 @@ const CHANCE_DEVIATIONS: f64 = 3.0;
 const BEFORE_MIN: f64 = 0.45;
 /// Times the longest wait that what came before it tells when it began to come faster, and fewest intervals: at one and a half times what
 /// the device does, a wait is as long as half of the time since.
-const AROUND_TIMES: f64 = 6.0;
+const AROUND_TIMES: f64 = 4.0;
 const AROUND_MIN: usize = 2;
 /// Share of a load that comes in bursts from which on they are what fills its queues.
 const BURSTS_MIN: f64 = 0.1;
@@ -37,6 +37,8 @@ pub(super) fn stalls(
     }
     let slots = crate::load::slots(&view.step.started.step);
     let usually = median(&seconds.iter().map(|second| second.in_flight).collect::<Vec<_>>());
+    // What of bursts is a stop is for whoever calls this to tell.
+    let has_bursts = has_bursts(view);
     let is_exact = |pacing: &Pacing| matches!(pacing, Pacing::Open { arrival: Arrival::Constant, .. });
     let is_random = !view.step.started.step.streams.iter().all(|stream| is_exact(&stream.pacing));
     let chance = if is_random { CHANCE_DEVIATIONS } else { 0.0 };
@@ -64,8 +66,9 @@ pub(super) fn stalls(
         let expected = due_around(seconds, from..at + 1, longest_s) * time_s;
         let done: f64 = window.iter().map(|second| second.iops * second.length).sum();
         let before = in_flight_before(seconds, from..at + 1, begins_s, came / time_s) - usually;
-        let is_rush = came - expected >= RUSH_MIN * came / time_s * longest_s + chance * expected.sqrt()
-            || before >= BEFORE_MIN * done / time_s * longest_s;
+        let is_rush = !has_bursts
+            && (came - expected >= RUSH_MIN * came / time_s * longest_s + chance * expected.sqrt()
+                || before >= BEFORE_MIN * done / time_s * longest_s);
         // It may have begun with the interval before, of which it is no part if all of it is in this one.
         let is_within = beyond(&seconds[at..=at]) >= HELD_MIN * beyond(window) && longest_s <= second.length;
         let (from, began_s) =
