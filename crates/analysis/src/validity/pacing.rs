@@ -577,7 +577,7 @@ fn time_of_long(tally: &StreamTally, least_ns: u64) -> f64 {
 }
 
 /// Whether arrivals come one by one at a rate that stays as it is: no burst of them waits for one another.
-fn is_even(pacing: &Pacing) -> bool {
+pub(super) fn is_even(pacing: &Pacing) -> bool {
     let Pacing::Open { arrival, course, .. } = pacing else { return false };
     matches!(arrival, Arrival::Constant | Arrival::Poisson | Arrival::Uniform) && course.is_empty()
 }

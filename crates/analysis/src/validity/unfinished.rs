@@ -6,9 +6,9 @@
 
 use super::Found;
 use super::load::INTERVALS_MIN;
-use super::pacing::{WALK_DEVIATIONS, ends_by_amount, shortest};
+use super::pacing::{WALK_DEVIATIONS, ends_by_amount, is_even, shortest};
 use crate::measured::Measured;
-use fathom_schema::{Arrival, Interval, Pacing, Quota, Severity, Stream};
+use fathom_schema::{Interval, Quota, Severity, Stream};
 use fathom_units::{Iops, Nanos};
 
 /// Standard deviations of what is in flight, as random arrivals have it, that may be more at the end by chance.
@@ -37,11 +37,8 @@ pub(super) fn check(
     place: &str,
     found: &mut Found,
 ) -> bool {
-    let Pacing::Open { arrival, course, .. } = &stream.pacing else { return false };
     // At a rate that rises, and in a burst, so does what is in flight. What ends with a number of operations waits for them.
-    let is_even =
-        matches!(arrival, Arrival::Constant | Arrival::Poisson | Arrival::Uniform) && course.is_empty();
-    if !is_even || ends_by_amount(stream, measured) || intervals.len() < INTERVALS_MIN {
+    if !is_even(&stream.pacing) || ends_by_amount(stream, measured) || intervals.len() < INTERVALS_MIN {
         return false;
     }
     let in_flight = |interval: &&Interval| {
