@@ -1,9 +1,10 @@
 //! Findings about how a step behaved over time: warm-up, changes of level, drift, memory. A mean over two levels is
 //! of neither, so each says where the levels lie. Counts scatter by themselves, as arrivals at random do: what that
 //! much noise would show as well is no finding. Each stretch in which the same workers measure is judged by itself
-//! (`stretches`); stalls are looked for first (`stalls`), and `changes` says what changes of level come to.
+//! (`stretches`); stalls are looked for first (`stalls`), then dips (`dips`), and `changes` says what changes of level come to.
 
 mod changes;
+mod dips;
 mod frequent;
 mod held;
 mod limited;
@@ -159,7 +160,7 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
     let is_imposed = is_imposed(view);
     for Stretch { seconds, is_first, is_whole } in stretches::stretches(view) {
         // What stalled would be a level of its own, and has been told.
-        let seconds = stalls::check(seconds, view, found);
+        let seconds = dips::check(stalls::check(seconds, view, found), view, found);
         if seconds.len() >= INTERVALS_MIN && !is_imposed {
             check_course(&Stretch { seconds, is_first, is_whole }, view, found);
         }
@@ -681,6 +682,12 @@ fn outlasts(seconds: &[Second], first: &[f64], rest: &[f64]) -> bool {
     let variance = variance.max(of_rest.mean / length);
     let error = (variance / first.len() as f64 + variance / count).sqrt();
     (of_first.mean - of_rest.mean).abs() > LEVELS_CERTAIN * error
+}
+
+/// A time of a step as a figure to be told.
+fn instant(seconds: f64) -> Nanos {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time within a step")]
+    Nanos((seconds * 1e9).max(0.0) as u64)
 }
 
 /// The middle of values; 0 of none.

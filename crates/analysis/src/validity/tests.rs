@@ -1,6 +1,7 @@
 //! Each finding is provoked once on a constructed record, and shown not to appear on a sound one.
 
 mod content;
+mod dips;
 mod drives;
 mod frequent;
 mod generator;

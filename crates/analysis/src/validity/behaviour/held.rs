@@ -53,14 +53,16 @@ pub(super) fn stalls(
         // It ended in this interval.
         let begins_s = second.start.as_secs_f64() - longest_s;
         let from = seconds[..at].iter().rposition(|before| before.end.as_secs_f64() <= begins_s);
-        let from = from.map_or(0, |before| before + 1);
+        // What went before is another's.
+        let from = from.map_or(0, |before| before + 1).max(found.last().map_or(0, |last| last.to));
         let beyond = |part: &[Second]| -> f64 {
             part.iter().map(|second| (second.in_flight - usually).max(0.0) * second.length).sum()
         };
         let window = &seconds[from..=at];
         let time_s: f64 = window.iter().map(|second| second.length).sum();
         let came: f64 = window.iter().map(|second| second.due.unwrap_or(0.0) * second.length).sum();
-        let is_stop = came / time_s * longest_s >= OPERATIONS_MIN
+        let is_stop = longest_s <= time_s
+            && came / time_s * longest_s >= OPERATIONS_MIN
             && beyond(window) >= HELD_MIN * held(slots, came / time_s, longest_s);
         // More than around it may have come then, and when what took so long was issued, as much may have waited: neither is a stop.
         let expected = due_around(seconds, from..at + 1, longest_s) * time_s;
@@ -83,8 +85,7 @@ pub(super) fn stalls(
             missing: from..at + 1,
             is_of_ramp: false,
         };
-        let is_next = found.last().is_none_or(|last| from >= last.to);
-        if is_stop && !is_rush && is_next && known(&stall) {
+        if is_stop && !is_rush && known(&stall) {
             found.push(stall);
         }
     }

@@ -6,7 +6,7 @@
 //! usual are looked for last, in `frequent`.
 
 use super::usual::{Usual, highest};
-use super::{Second, StepView, frequent, held, median};
+use super::{Second, StepView, frequent, held, instant, median};
 use crate::statistics::{Rhythm, poisson_at_most, rhythm};
 use crate::validity::Found;
 use fathom_schema::{Pacing, Phase, Severity, Think};
@@ -34,7 +34,7 @@ pub(super) const SLOWER_TIMES: f64 = 5.0;
 /// Operations in flight all through an interval for it to have been waited for, but for rounding of its ends.
 const IN_FLIGHT_MIN: f64 = 0.9;
 /// Chance that noise alone shows something like it anywhere in the stretch that is looked at.
-const CHANCE_MAX: f64 = 1e-4;
+pub(super) const CHANCE_MAX: f64 = 1e-4;
 
 /// Intervals next to one another in which operations are missing.
 pub(super) struct Stall {
@@ -180,9 +180,9 @@ fn stalled_to_the_end(seconds: &[Second], is_closed: bool) -> Option<usize> {
 
 fn tell_of_the_end(seconds: &[Second], from: usize, view: &StepView<'_>, found: &mut Found) {
     let (before, stalled) = seconds.split_at(from);
-    let usual = Usual::of(before, is_closed(view)).iops;
+    let usual = Usual::of(before, is_closed(view));
     // It may have begun within the last interval that had something.
-    let part = |second: &Second| (1.0 - second.iops / usual).max(0.0) * second.length;
+    let part = |second: &Second| lost_s(second, &usual);
     let lost_s: f64 = before.last().map_or(0.0, part) + stalled.iter().map(part).sum::<f64>();
     let slowest_s = stalled.iter().map(|second| second.slowest_s).fold(0.0, f64::max);
     found.mark(view, stalled[0].start, format!("stall, {}", time(slowest_s)));
@@ -205,11 +205,6 @@ fn tell_of_the_end(seconds: &[Second], from: usize, view: &StepView<'_>, found: 
 
 fn time(seconds: f64) -> String {
     instant(seconds).approximate()
-}
-
-fn instant(seconds: f64) -> Nanos {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time within a step")]
-    Nanos((seconds * 1e9).max(0.0) as u64)
 }
 
 /// Seconds to a tenth, which is nearer than intervals mostly tell.
@@ -236,51 +231,107 @@ fn single(
     is_closed: bool,
     chance: &dyn Fn(usize, usize) -> f64,
 ) -> Vec<Stall> {
-    let Usual { iops: usual, slowest_s: usually_slowest, stops, .. } = *usual;
-    let lost = |second: &Second| (1.0 - second.iops / usual).max(0.0) * second.length;
-    let is_low = |second: &Second| lost(second) >= LOST_MIN * second.length;
+    let is_low = |second: &Second| lost_s(second, usual) >= LOST_MIN * second.length;
     let mut stalls = Vec::new();
     let mut from = 0;
     for low in seconds.chunk_by(|a, b| is_low(a) == is_low(b)) {
         let to = from + low.len();
-        // What waited through it was completed after it.
-        let waited = &seconds[from..(to + 1).min(seconds.len())];
-        let slowest_s = waited.iter().map(|second| second.slowest_s).fold(0.0, f64::max);
-        let is_felt = |from: usize, to: usize| {
-            let lost_s: f64 = seconds[from..to].iter().map(lost).sum();
-            slowest_s >= WAITED_SHARE * lost_s && slowest_s >= SLOWER_TIMES * usually_slowest
-        };
-        if is_low(&low[0]) && is_felt(from, to) {
-            let (from, to) = core(from, to, chance);
-            let (from, to) = asked_of(seconds, from, to);
-            if chance(from, to) <= CHANCE_MAX {
-                let lost_s: f64 = seconds[from..to].iter().map(lost).sum();
-                // It may end within an interval that makes up for it, and begin in one that others made up for.
-                let reaches = lost_s + seconds[from].length + seconds[to - 1].length;
-                let is_made_up_for = !is_closed && slowest_s > lost_s && slowest_s <= reaches;
-                let (began_s, length_s) = if is_made_up_for {
-                    (began_s(&seconds[from], usual), slowest_s)
-                } else if stops && slowest_s > lost_s && slowest_s <= reaches {
-                    // Those beside it may all be parts, which makes less of what is usual, and of what is lost.
-                    (seconds[from].start.as_secs_f64(), slowest_s)
-                } else {
-                    (seconds[from].start.as_secs_f64(), lost_s)
-                };
-                stalls.push(Stall {
-                    from,
-                    to,
-                    lost_s,
-                    slowest_s,
-                    began_s,
-                    length_s,
-                    missing: from..to,
-                    is_of_ramp: false,
-                });
+        if is_low(&low[0]) {
+            let several = if is_closed { several(seconds, from..to, usual) } else { Vec::new() };
+            let several: Vec<Stall> = several.into_iter().filter(|stall| is_certain(stall, chance)).collect();
+            if several.len() > 1 {
+                stalls.extend(several);
+            } else {
+                let one = one(seconds, from..to, usual, is_closed, chance);
+                stalls.extend(one.filter(|stall| is_certain(stall, chance)));
             }
         }
         from = to;
     }
     stalls
+}
+
+/// Seconds of an interval that the operations would have taken which are missing in it.
+fn lost_s(second: &Second, usual: &Usual) -> f64 {
+    (1.0 - second.iops / usual.iops).max(0.0) * second.length
+}
+
+fn is_certain(stall: &Stall, chance: &dyn Fn(usize, usize) -> f64) -> bool {
+    chance(stall.from, stall.to) <= CHANCE_MAX
+}
+
+/// The stall that lean intervals next to one another are, if what waited the longest waited through it.
+fn one(
+    seconds: &[Second],
+    low: Range<usize>,
+    usual: &Usual,
+    is_closed: bool,
+    chance: &dyn Fn(usize, usize) -> f64,
+) -> Option<Stall> {
+    // What waited through it was completed after it.
+    let waited = &seconds[low.start..(low.end + 1).min(seconds.len())];
+    let slowest = waited.iter().max_by(|a, b| a.slowest_s.total_cmp(&b.slowest_s))?;
+    let slowest_s = slowest.slowest_s;
+    let all_lost_s = |range: Range<usize>| seconds[range].iter().map(|one| lost_s(one, usual)).sum::<f64>();
+    let is_felt =
+        slowest_s >= WAITED_SHARE * all_lost_s(low.clone()) && slowest_s >= SLOWER_TIMES * usual.slowest_s;
+    if !is_felt {
+        return None;
+    }
+    let (from, to) = core(low.start, low.end, chance);
+    let (from, to) = asked_of(seconds, from, to);
+    let lost_s = all_lost_s(from..to);
+    // It may end within an interval that makes up for it, and begin in one that others made up for.
+    let reaches = lost_s + seconds[from].length + seconds[to - 1].length;
+    let is_made_up_for = !is_closed && slowest_s > lost_s && slowest_s <= reaches;
+    let (began_s, length_s) = if is_made_up_for {
+        // The wait ended within its interval.
+        let latest_s = slowest.end.as_secs_f64() - slowest_s;
+        (began_s(&seconds[from], usual.iops).min(latest_s), slowest_s)
+    } else if usual.stops && slowest_s > lost_s && slowest_s <= reaches {
+        // Those beside it may all be parts, which makes less of what is usual, and of what is lost.
+        (seconds[from].start.as_secs_f64(), slowest_s)
+    } else {
+        (seconds[from].start.as_secs_f64(), lost_s)
+    };
+    Some(Stall { from, to, lost_s, slowest_s, began_s, length_s, missing: from..to, is_of_ramp: false })
+}
+
+/// The stalls that lean intervals next to one another are, where what waited in each of them explains together what is missing, and
+/// better than what waited the longest does by itself.
+fn several(seconds: &[Second], low: Range<usize>, usual: &Usual) -> Vec<Stall> {
+    let is_end = |second: &Second| {
+        second.slowest_s >= SLOWER_TIMES * usual.slowest_s && second.slowest_s >= LOST_MIN * second.length
+    };
+    let mut stalls: Vec<Stall> = Vec::new();
+    let mut from = low.start;
+    // What waited through the last was completed after it.
+    for at in low.start..(low.end + 1).min(seconds.len()) {
+        if !is_end(&seconds[at]) {
+            continue;
+        }
+        let (to, slowest_s) = ((at + 1).min(low.end), seconds[at].slowest_s);
+        if from < to {
+            stalls.push(Stall {
+                from,
+                to,
+                lost_s: slowest_s,
+                slowest_s,
+                began_s: seconds[from].start.as_secs_f64(),
+                length_s: slowest_s,
+                missing: from..to,
+                is_of_ramp: false,
+            });
+        } else if let Some(last) = stalls.last_mut() {
+            last.slowest_s = last.slowest_s.max(slowest_s);
+            (last.lost_s, last.length_s) = (last.slowest_s, last.slowest_s);
+        }
+        from = to;
+    }
+    let lost_s: f64 = seconds[low].iter().map(|second| lost_s(second, usual)).sum();
+    let all: f64 = stalls.iter().map(|stall| stall.slowest_s).sum();
+    let longest = stalls.iter().map(|stall| stall.slowest_s).fold(0.0, f64::max);
+    if (all - lost_s).abs() < (longest - lost_s).abs() { stalls } else { Vec::new() }
 }
 
 /// Intervals without those at their ends in which nothing was asked of the device, or all that came due was done: a pause of the load

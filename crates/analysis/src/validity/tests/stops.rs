@@ -355,3 +355,34 @@ fn sums_that_stand_for_intervals_are_told() {
     intervals[0].end = edge;
     assert!(is_told(&record));
 }
+
+/// Stalls in intervals next to one another are told one by one, and a long one is told as one.
+#[test]
+fn stalls_beside_one_another_are_told_apart() {
+    for stalls in [
+        &[(10.0, 0.25), (11.0, 0.25), (12.0, 0.25)][..],
+        &[(10.5, 0.25), (11.5, 0.25)],
+        &[(10.0, 0.7), (11.0, 0.7), (12.0, 0.7), (13.0, 0.7)],
+        &[(10.2, 0.5), (11.1, 0.3)],
+        &[(10.9, 0.4), (12.2, 1.0)],
+        &[(10.3, 3.0)],
+        &[(10.6, 1.3)],
+    ] {
+        let longest = stalls.iter().map(|stall| stall.1).fold(0.0, f64::max);
+        let expect = match stalls.len() {
+            1 => "stall: throughput stopped once for about ".to_owned(),
+            count => format!("stall: throughput stopped {count} times, at the longest for about "),
+        };
+        for (slots, seed) in [(1, 1), (1, 2), (8, 3), (8, 4), (16, 5), (16, 6)] {
+            let found = told(&loop_of(slots, 30, seed, stalls));
+            let place = format!("{found:#?}: {stalls:?}, {slots} slots, seed {seed}");
+            assert_eq!(found.len(), 1, "{place}");
+            let rest = found[0].strip_prefix(&expect).unwrap_or_else(|| panic!("{place}"));
+            let mut words = rest.split([' ', ',']);
+            let figure: f64 = words.next().unwrap().parse().unwrap();
+            let seconds = if words.next() == Some("ms") { figure / 1000.0 } else { figure };
+            // An operation that waited has its own time beside.
+            assert!((seconds - longest).abs() <= 0.05 * longest + 0.03, "{place}");
+        }
+    }
+}
