@@ -174,7 +174,7 @@ fn check_course(stretch: &Stretch, view: &StepView<'_>, found: &mut Found) {
     let (levels, is_smooth) = levels(seconds, &iops);
     let is_long = iops.len() >= COURSE_MIN;
     let warm = if iops.len() >= WARM_MIN { warm(seconds, &iops, &levels) } else { 0 };
-    let warm = if is_by_load(seconds, 0, warm, seconds.len()) { 0 } else { warm };
+    let warm = if is_by_load(seconds, 0, warm, seconds.len()) || is_one_line(&iops, warm) { 0 } else { warm };
     let levels = by_device(levels, seconds);
     // What settles after the job itself has changed something is no start of the device, and no ramp leaves it out.
     if warm > 0 && *is_first {
@@ -529,8 +529,7 @@ fn share_of_ends(iops: &[f64], of_line: f64) -> Option<f64> {
 /// what a line tells as well.
 fn share_of_levels(line: &Trend, iops: &[f64]) -> Option<f64> {
     let count = iops.len() as f64;
-    // What either takes of the squares about the mean; of a line: slope²·Σ(t−t̄)², with n(n²−1)/12 for the sum.
-    let of_line = (line.change / (count - 1.0)).powi(2) * count * (count * count - 1.0) / 12.0;
+    let of_line = squares_of(line, iops.len());
     let mut sum = 0.0;
     let cuts = iops.iter().enumerate().map(|(at, rate)| {
         sum += rate - line.mean;
@@ -538,11 +537,27 @@ fn share_of_levels(line: &Trend, iops: &[f64]) -> Option<f64> {
         (before, after, sum)
     });
     let is_lasting = |(before, after, _): &(f64, f64, f64)| before.min(*after) >= LASTING_MIN as f64;
+    // What two levels take of the squares about the mean.
     let taken = |(before, after, sum): &(f64, f64, f64)| sum * sum * (1.0 / before + 1.0 / after);
     let best = cuts.filter(is_lasting).max_by(|a, b| taken(a).total_cmp(&taken(b)))?;
     let (before, after, sum) = best;
     let (first, last) = (line.mean + sum / before, line.mean - sum / after);
     (taken(&best) > of_line && first > 0.0).then(|| last / first - 1.0)
+}
+
+/// What a line takes of the squares about the mean: slope²·Σ(t−t̄)², with n(n²−1)/12 for the sum.
+fn squares_of(line: &Trend, count: usize) -> f64 {
+    let count = count as f64;
+    (line.change / (count - 1.0)).powi(2) * count * (count * count - 1.0) / 12.0
+}
+
+/// Whether a straight line tells better how a series goes than a first level of so many values does, and one for the others. Of two
+/// levels a line takes three quarters of the squares at most.
+fn is_one_line(iops: &[f64], first: usize) -> bool {
+    let Some(line) = trend(iops).filter(|line| first > 0 && is_certain(line)) else { return false };
+    let (before, after) = (first as f64, (iops.len() - first) as f64);
+    let sum: f64 = iops[..first].iter().map(|rate| rate - line.mean).sum();
+    squares_of(&line, iops.len()) > sum * sum * (1.0 / before + 1.0 / after)
 }
 
 /// Whether throughput goes against its drift for a time, by a large part of how far it goes at all and by more than the scatter

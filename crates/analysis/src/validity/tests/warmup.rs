@@ -161,3 +161,17 @@ fn a_brief_beginning_is_told_with_its_length() {
         assert!(right >= 90, "{right}: {seconds} s, {noise}, {depth}, {length}");
     }
 }
+
+/// A straight fall has no end that would be one of a warm-up.
+#[test]
+fn a_straight_course_is_no_warm_up() {
+    for seconds in [60, 120, 300] {
+        for noise in [0.01, 0.03, 0.05] {
+            for change in [-0.4, -0.2, -0.15, 0.2, 0.4] {
+                let told = told(seconds, noise, 0.0, &|t| 1.0 + change * t / seconds as f64);
+                let place = format!("{told:?}: {change} over {seconds} s, noise {noise}");
+                assert!(share(&told, "warm-up") <= 0.03 && share(&told, "drift") >= 0.9, "{place}");
+            }
+        }
+    }
+}
