@@ -371,7 +371,7 @@ fn judged(point: &LoadPoint, threshold: &Threshold, late: f64) -> (f64, bool) {
     let of_done = |q: f64| (q / (1.0 - late)).min(1.0);
     match threshold {
         Threshold::IopsAbove(least) => (point.rate, point.rate >= *least),
-        Threshold::IopsBelow(most) => (point.rate, point.rate < *most),
+        Threshold::IopsBelow(most) => (point.rate, point.rate <= *most),
         Threshold::BandwidthAbove(least) => (point.bytes_per_s, point.bytes_per_s >= *least),
         Threshold::Latency(goal) => {
             let quantile = goal.quantile.map(of_done);
@@ -425,6 +425,22 @@ mod tests {
         let thresholds_of = "write.p99<1s".parse().expect("a bound");
         record.started.question = Some(Question::Thresholds { thresholds: vec![thresholds_of] });
         assert_eq!(thresholds(&record).expect("it was asked for")[0].found, Found::NoOperations);
+    }
+
+    #[test]
+    fn a_figure_at_its_limit_keeps_it() {
+        let of = |bound: &str| {
+            let rates = vec![(OperationKind::Read, 1000)];
+            let mut all = record(&[StreamShape { rates, ..StreamShape::default() }]);
+            all.started.thresholds = vec![bound.parse().expect("a bound")];
+            thresholds(&all).expect("one was asked for")[0].clone()
+        };
+        let rate = of("iops<1").found.figure().expect("it was measured");
+        for name in ["iops", "read.iops"] {
+            for sign in ["<", "<=", ">", ">="] {
+                assert_eq!(of(&format!("{name}{sign}{rate}")).verdict, Verdict::Kept, "{name}{sign}{rate}");
+            }
+        }
     }
 
     /// Of 800 operations of 1 ms none is the p99.999.

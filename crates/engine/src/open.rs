@@ -49,6 +49,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             }
             self.pass_due(one[0].kind, one[0].length);
             self.note_waiting();
+            // Also for edges that pass before it is over.
+            self.was_full(Nanos::NEVER);
             now = self.perform(&one[0], now, Some(due))?;
             self.was_full(now);
             if PAUSES {
@@ -147,6 +149,10 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 } else {
                     (1, Nanos(until.0 - POLL_BELOW.0))
                 };
+            if starved {
+                // Also for edges that pass before one is free again.
+                self.was_full(Nanos::NEVER);
+            }
             let found;
             (found, now) = self.collect(now, min, self.completions.len(), until)?;
             if starved {

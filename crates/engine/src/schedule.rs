@@ -156,7 +156,8 @@ impl Schedule {
         while self.coming < until {
             let was_full = self.coming < self.full_until;
             cell.arrivals += 1;
-            cell.arrivals_late += u64::from(self.is_behind || was_full);
+            // Those that wait have the slots that are free.
+            cell.arrivals_late += u64::from(self.is_behind || was_full || self.waiting >= free);
             self.waiting += 1;
             let coming = self.origin.after(Nanos(self.counted.next_ns()));
             self.coming = Nanos(coming.0.saturating_add_signed(self.shift_ns));

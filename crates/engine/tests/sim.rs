@@ -462,6 +462,26 @@ fn a_backlog_is_counted_when_the_device_is_too_slow() {
     close(outcome.reads().operations as f64, 10_000.0, 0.002);
 }
 
+/// However long the intervals are, whose edges pass while the device stands still.
+#[test]
+fn what_came_due_without_a_free_slot_is_late_whatever_the_intervals_are() {
+    // 100/s; from the first arrival in the stall on, all wait for it or for those that do: 9,000/s of 1 ms each are made up for then.
+    for (rate, depth, stall, late) in
+        [(100.0, 1, (10, 80), 8888), (100.0, 1, (1, 119), 11_899), (1000.0, 2, (10, 90), 109_998)]
+    {
+        for interval in [Nanos::millis(100), Nanos::secs(1), Nanos::secs(60)] {
+            let stalls = vec![(stall.0 * SECOND, stall.1 * SECOND)];
+            let sim = SimDevice { stalls, ..device(SimService::Constant { ns: MS }, 1) };
+            let mut stream = stream(EngineKind::Sim, depth);
+            stream.pacing = open(rate, Arrival::Constant);
+            seconds(&mut stream, 120);
+            let outcome = run(Step { interval, ..step(TargetKind::Sim(sim), stream) });
+            let tally = &outcome.executed.streams[0].workers[0].tally;
+            assert_eq!(tally.arrivals_late, late, "{rate}/s, depth {depth}, {interval}");
+        }
+    }
+}
+
 #[test]
 fn arrivals_belong_to_the_interval_they_come_due_in() {
     // 1,500 come due each second, whatever the device does with them: it freezes from 2 s to 5 s and is too slow besides.

@@ -42,7 +42,6 @@ pub fn check(job: &Job) -> Diagnostics {
         found.error("job.no-stream", None, "the job has no stream", "add a [stream.NAME] section");
     }
     found.extend(check_sections(job));
-    check_waits(job, &mut found);
     let streams = Names::of(&job.streams, "stream");
     for stage in &job.stages {
         check_stage(job, stage, &streams, &mut found);
@@ -71,6 +70,7 @@ pub fn check_sections(job: &Job) -> Diagnostics {
     for stream in &job.streams {
         check_stream(job, stream, &targets, &workloads, &mut found);
     }
+    check_waits(job, &mut found);
     found
 }
 

@@ -30,6 +30,9 @@ pub(crate) fn places(
         let StageOptions { streams, sweep, .. } = &stages[point.stage].options;
         // A point with a fault is told of when it is built.
         let Ok(job) = point.apply(job) else { continue };
+        if !point.settings.is_empty() && fathom_model::check_sections(&job).has_errors() {
+            continue;
+        }
         let moves = sweep.get().dimensions.iter().any(|(path, _)| crate::changes_paths(path));
         let links = Links::of(&job);
         let running = streams.get().map(|names| names.iter().collect::<HashSet<_>>());

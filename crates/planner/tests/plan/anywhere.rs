@@ -84,6 +84,13 @@ fn points_of_sweeps_are_checked() {
         &swept("", "\"workload.read\" = [\"50%\"], \"workload.trim\" = [\"50%\", \"60%\"]"),
         &["workload.shares"],
     );
+    // What only a whole job tells is told of its points as well.
+    check(&swept("", "\"stream.wait_for\" = [[\"s\"]]"), &["stream.wait-for"]);
+    let written = job("", "read = \"0%\"\ncompressible = \"50%\"", "");
+    check(
+        &(written + "sweep = { \"workload.compress_chunk\" = [\"512B\", \"4GiB\"] }\n"),
+        &["workload.compress-chunk"],
+    );
 }
 
 #[test]
