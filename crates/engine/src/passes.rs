@@ -278,6 +278,13 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         self.is_charged() && (self.budget.bytes == 0 || self.budget.operations == 0)
     }
 
+    /// The last operation of a pass may be larger than what the pass has left: what it moves beyond counts among all.
+    #[cold]
+    fn spend_last(&mut self, length: u64) {
+        self.course.granted = self.course.granted.saturating_add(length - self.budget.bytes);
+        self.budget.bytes = 0;
+    }
+
     /// Takes an issued operation off the quotas.
     #[inline]
     pub(crate) fn spend(&mut self, planned: &Planned) {
@@ -287,7 +294,11 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         if self.state != State::Ramp || self.is_charged() {
             self.budget.operations = self.budget.operations.saturating_sub(1);
             if planned.kind != OperationKind::Trim || !self.stream.workload.trim_then_write {
-                self.budget.bytes = self.budget.bytes.saturating_sub(u64::from(planned.length));
+                let length = u64::from(planned.length);
+                match self.budget.bytes.checked_sub(length) {
+                    Some(left) => self.budget.bytes = left,
+                    None => self.spend_last(length),
+                }
             }
         }
     }

@@ -38,6 +38,7 @@ struct Done {
 /// Reads and writes that follow one another as [`KindOrder::Redrawn`] says.
 #[derive(Debug, Clone)]
 struct Redrawn {
+    seed: u32,
     draws: Taus88,
     read_percent: u32,
     last: OperationKind,
@@ -50,8 +51,14 @@ struct Redrawn {
 impl Redrawn {
     fn new(read_percent: u32, seed: u64) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "the low half is meant")]
-        let draws = Taus88::new(seed as u32);
-        Self { draws, read_percent, last: OperationKind::Read, until: 0, counts: [0; PLACED_KINDS] }
+        let seed = seed as u32;
+        let draws = Taus88::new(seed);
+        Self { seed, draws, read_percent, last: OperationKind::Read, until: 0, counts: [0; PLACED_KINDS] }
+    }
+
+    /// Each pass has the same order. Observed with fio 3.33.
+    fn renew(&mut self) {
+        (self.draws, self.until, self.counts) = (Taus88::new(self.seed), 0, [0; PLACED_KINDS]);
     }
 
     #[inline]
@@ -115,6 +122,13 @@ impl Sizes {
 }
 
 impl Kinds {
+    /// Another pass begins.
+    pub(crate) fn renew(&mut self) {
+        if let Some(Order::Redrawn(redrawn)) = &mut self.done {
+            redrawn.renew();
+        }
+    }
+
     /// The mix of `cases`, at least one, of a worker with this seed.
     pub(crate) fn new(cases: &[Case], order: KindOrder, seed: u64) -> Self {
         let of = std::array::from_fn(|index| {

@@ -241,6 +241,7 @@ impl Walk {
             lot.renew();
         });
         self.files.renew();
+        self.kinds.renew();
         self.zone_bytes = 0;
         self.pending = None;
     }

@@ -135,8 +135,9 @@ impl Setting<'_> {
             ramp_counts,
             start_delay,
             start_delay_of_run,
-            passes: _, // and `bytes`, `pass_bytes`: Crew::byte_quota, Crew::passes
+            passes: _, // and `bytes`, here to `passes_suffice`: Crew::byte_quota, Crew::passes
             pass_bytes: _,
+            passes_suffice: _,
             fresh_files,
             prepare_only: _, // limits
             until_full,

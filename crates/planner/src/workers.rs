@@ -339,7 +339,7 @@ impl Crew<'_> {
             && is_of_size
             && regions::goes_on_behind(self.operations)
             && manned.plans.iter().all(is_within);
-        let at_least = asked.filter(|_| !ends_early).unwrap_or(0);
+        let at_least = asked.filter(|_| !ends_early && !*options.passes_suffice.get()).unwrap_or(0);
         (Passes::Counted { count, bytes, at_least }, Quota::AtMost(total.max(1)))
     }
 

@@ -72,7 +72,7 @@ pub(super) fn check(job: &Job, stream: &Named<StreamOptions>, found: &mut Diagno
 }
 
 /// Options that say what a trace says.
-fn contradictions(options: &StreamOptions) -> [(&'static str, Option<Span>); 16] {
+fn contradictions(options: &StreamOptions) -> [(&'static str, Option<Span>); 17] {
     [
         ("rate", options.rate.span()),
         ("rate_course", options.rate_course.span()),
@@ -81,6 +81,7 @@ fn contradictions(options: &StreamOptions) -> [(&'static str, Option<Span>); 16]
         ("backlog", options.backlog.span()),
         ("passes", options.passes.span()),
         ("pass_bytes", options.pass_bytes.span()),
+        ("passes_suffice", options.passes_suffice.span()),
         ("bytes", options.bytes.span()),
         ("operations", options.operations.span()),
         ("offset", options.offset.span()),

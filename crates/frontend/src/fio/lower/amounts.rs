@@ -8,7 +8,13 @@ use fathom_model::{Amount, Span, StreamOptions};
 use fathom_units::{Bytes, Ratio};
 
 /// Passes and bytes that end a clone of `count` files, unless only time does.
-pub(super) fn set(options: &mut StreamOptions, parsed: &ParsedJob, lowered: &Lowered, count: u64) {
+pub(super) fn set(
+    options: &mut StreamOptions,
+    parsed: &ParsedJob,
+    lowered: &Lowered,
+    count: u64,
+    is_synchronous: bool,
+) {
     let (settings, span) = (&parsed.settings, parsed.span);
     let Settings { control, operations, files, .. } = settings;
     if control.time_based && control.runtime.is_some() {
@@ -44,8 +50,9 @@ pub(super) fn set(options: &mut StreamOptions, parsed: &ParsedJob, lowered: &Low
         }
         Some(Size::Bytes(io_size)) => {
             options.bytes.set(Amount::Bytes(Bytes(io_size)), io_size_span);
-            // Observed with fio 3.33: where no pass ends by itself, one goes on to io_size.
-            if lowered.passes_go_on {
+            // Observed with fio 3.33: where no pass ends by itself, one goes on to io_size. Of sequential ones where the engine waits for
+            // each operation.
+            if lowered.passes_go_on && (is_synchronous || lowered.is_random) {
                 options.pass_bytes.set(Bytes(io_size.max(size.unwrap_or(0))), io_size_span);
             }
         }
@@ -68,8 +75,17 @@ pub(super) fn set_of_device(options: &mut StreamOptions, parsed: &ParsedJob, low
 }
 
 /// A pass ends where its files do and otherwise with what all loops are to move: zones and jumps do not come to the end of their
-/// files, and `filesize` puts that behind `size`. Observed with fio 3.33.
-pub(super) fn join_loops(options: &mut StreamOptions, parsed: &ParsedJob, lowered: &Lowered) {
+/// files, `filesize` puts that behind `size`, and of a mix each kind goes through them by itself. Where an engine does not wait
+/// for each operation, every loop begins anew. Observed with fio 3.33.
+pub(super) fn join_loops(
+    options: &mut StreamOptions,
+    parsed: &ParsedJob,
+    lowered: &Lowered,
+    is_synchronous: bool,
+) {
+    if !is_synchronous {
+        return;
+    }
     let Settings { operations, files, .. } = &parsed.settings;
     let size = match operations.size {
         Some(Size::Bytes(size)) if size > 0 => Some(Bytes(size)),
@@ -82,7 +98,8 @@ pub(super) fn join_loops(options: &mut StreamOptions, parsed: &ParsedJob, lowere
     };
     let (Some(&loops), Some(each)) = (options.passes.get(), each) else { return };
     let jumps = *lowered.options.stride.get() != 0 && lowered.passes_go_on;
-    let goes_on = lowered.options.zones.get().is_some() || files.filesize.is_some();
+    let is_mix = matches!(operations.rw.as_str(), "rw" | "readwrite") && !lowered.is_random;
+    let goes_on = lowered.options.zones.get().is_some() || files.filesize.is_some() || is_mix;
     let is_more = loops > 1 || options.bytes.get().is_some();
     // Where the files end first, they end every pass. Observed with fio 3.33.
     let of_files = files.filesize.map(|(_, most)| most.saturating_mul(files.count));
@@ -93,8 +110,10 @@ pub(super) fn join_loops(options: &mut StreamOptions, parsed: &ParsedJob, lowere
     let all = Bytes(each.0.saturating_mul(u64::from(loops)));
     let place = parsed.settings.span("loops", parsed.span);
     options.pass_bytes.set(all, place);
-    if goes_on && loops > 1 {
+    // Files that have come to their end end a pass, unless there is more to be moved for `io_size`.
+    if goes_on && options.bytes.get().is_none() {
         options.bytes.set(Amount::Bytes(each), place);
+        options.passes_suffice.set(true, place);
     }
 }
 

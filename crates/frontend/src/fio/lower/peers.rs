@@ -88,7 +88,7 @@ impl Lowering<'_> {
         if let Some(region) = region_of(settings, &place, lowered.smallest, false) {
             options.size.set(region, region_span(settings, *span));
         }
-        amounts::set(options, parsed, lowered, place.files());
+        amounts::set(options, parsed, lowered, place.files(), true);
         let unique = self.targets.unique_name(&address.to_string());
         target.address.set(address, at("hostname"));
         self.job.targets.push(Named { name: unique.clone(), span: *span, options: target });
