@@ -355,7 +355,7 @@ impl Walk {
 
     /// Where a sequential operation goes, from the window's start; `None` behind the target's end.
     fn onward(&mut self, at: usize, track: usize) -> Option<u64> {
-        let Rule { ends, stride, is_only_lot, .. } = self.rule;
+        let Rule { ends, stride, is_only_lot, unit, .. } = self.rule;
         let lot = &mut self.lots[at];
         let mut next = lot.tracks[track].next;
         if ends == PassEnd::Renew && is_only_lot && next >= lot.start + lot.length {
@@ -364,7 +364,10 @@ impl Walk {
         if next >= lot.end {
             return None;
         }
-        let backwards_from = lot.length.min(lot.end);
+        // The part of one of several files has a tail that is no whole block.
+        let room = lot.end - lot.start - lot.length;
+        let tail = if is_only_lot || room >= unit { 0 } else { room };
+        let backwards_from = (lot.length + tail).min(lot.end);
         if next == lot.window && lot.window > 0 && stride < 0 {
             next = backwards_from;
         }

@@ -39,7 +39,8 @@ fn part_of_set(total: u64, block: u64, count: u64, number: u64) -> u64 {
 /// How far a stream reaches into each file of a set of `count`, when its options alone say so.
 pub(crate) fn reach(options: &StreamOptions, count: usize, block: u64) -> Option<u64> {
     let in_bytes = |amount: &Amount| matches!(amount, Amount::Bytes(_));
-    let knows_start = in_bytes(options.offset.get()) && in_bytes(options.offset_per_worker.get());
+    let knows_start =
+        *options.append.get() || in_bytes(options.offset.get()) && in_bytes(options.offset_per_worker.get());
     reach_of(options, count, block, 0).filter(|_| knows_start)
 }
 
@@ -55,6 +56,10 @@ fn reach_of(options: &StreamOptions, count: usize, block: u64, there: u64) -> Op
     let Some(&Amount::Bytes(size)) = options.size.get() else { return None };
     let last = u64::from(*options.first_worker.get()) + u64::from(*options.workers.get()).saturating_sub(1);
     let part = part_of_set(size.0, block, count.max(1) as u64, 0);
+    // What is appended begins where the file ends.
+    if *options.append.get() {
+        return Some(part);
+    }
     Some(start_in(options, block, last, there).saturating_add(part))
 }
 

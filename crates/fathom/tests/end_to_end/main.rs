@@ -31,6 +31,7 @@ mod peer_faults;
 mod peer_grammar;
 mod peer_help;
 mod peer_logs;
+mod peer_loops;
 mod peer_memory_devices;
 mod peer_places;
 mod peer_rates;

@@ -1,0 +1,95 @@
+//! fathom beside the peer, operation by operation as both log them, where a job goes over its files again: engines that wait for
+//! each operation go on where they were, the others begin anew. Skipped aloud where the peer is not installed.
+
+use crate::support::{Bench, FATHOM, skip, tool};
+
+/// What a run left: exit code, operations with their file, first byte and bytes, the content of the file that was there.
+#[derive(Debug, PartialEq)]
+struct Left {
+    code: i32,
+    operations: Vec<(String, String, u64, u64)>,
+    content: Vec<u8>,
+}
+
+fn left(program: &[&str], line: &str, there: usize) -> Left {
+    let bench = Bench::new();
+    if there > 0 {
+        bench.write("p", vec![b'Q'; there]);
+    }
+    let given = ["--name=a", "--write_iolog=log", "--buffer_pattern=0x41", "--minimal"];
+    let arguments: Vec<&str> = program.iter().chain(&given).copied().chain(line.split(' ')).collect();
+    let code = bench.run(&arguments).code;
+    let log = std::fs::read_to_string(bench.path("log")).expect("it was asked for");
+    let operation = |line: &str| {
+        let mut words = line.split(' ').rev();
+        let (bytes, offset) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+        let (kind, file) = (words.next()?.to_owned(), words.next()?.to_owned());
+        let name = file.rsplit('/').next().unwrap_or_default().to_owned();
+        Some((kind, name, offset, bytes))
+    };
+    let content = std::fs::read(bench.path("p")).unwrap_or_default();
+    Left { code, operations: log.lines().filter_map(operation).collect(), content }
+}
+
+fn check(test: &str, lines: &[(&str, usize)]) {
+    if let Err(why) = tool("fio", &["--version"]) {
+        skip(test, &why);
+        return;
+    }
+    for (line, there) in lines {
+        let (ours, peer) = (left(&[FATHOM, "fio"], line, *there), left(&["fio"], line, *there));
+        assert!(!peer.operations.is_empty(), "{line}");
+        assert_eq!(ours.operations, peer.operations, "{line}");
+        assert!(ours == peer, "{line}: codes {} and {}, or contents", ours.code, peer.code);
+    }
+}
+
+#[test]
+fn a_further_loop_goes_on_or_begins_anew_as_the_engine_waits_or_not() {
+    let test = "a_further_loop_goes_on_or_begins_anew_as_the_engine_waits_or_not";
+    let strided = "--size=100k --zonemode=strided --zonesize=16k --zonerange=64k";
+    for engine in ["psync", "libaio --iodepth=8", "io_uring"] {
+        let lines = [
+            ("--filename=p --rw=write --bs=4k --size=64k --filesize=128k --loops=2", 128 << 10),
+            ("--rw=read --bs=4k --size=16k --filesize=64k --loops=3", 0),
+            ("--rw=read --bs=16k --size=100k --io_size=200k --filesize=1m", 0),
+            ("--rw=read --bs=16k --size=100k --io_size=250k --filesize=1m --loops=2", 0),
+            ("--rw=read --bs=4k --offset=16k --size=32k --filesize=128k --loops=5", 0),
+            (&format!("--rw=read --bs=4k {strided} --zoneskip=32k --loops=2"), 0),
+            (&format!("--rw=write --bs=4k {strided} --zoneskip=32k --loops=3"), 0),
+            (&format!("--rw=write:-4k --bs=8k {strided} --zoneskip=8k --loops=3"), 0),
+            ("--filename=p --rw=write:12k --bs=4k --size=100k --filesize=128k --loops=2", 150_000),
+            ("--rw=rw --bs=4k --size=32k --loops=2", 0),
+            ("--rw=rw --bs=12k --size=256k --loops=3", 0),
+            ("--rw=rw --bs=4k --size=32k --filesize=128k --loops=3", 0),
+            ("--rw=rw --bs=4k --size=32k --io_size=64k --loops=2", 0),
+            ("--rw=rw --bs=4k --size=32k --io_size=64k", 0),
+        ]
+        .map(|(line, there)| (format!("--ioengine={engine} {line}"), there));
+        check(test, &lines.each_ref().map(|(line, there)| (line.as_str(), *there)));
+    }
+}
+
+#[test]
+fn what_goes_backwards_through_files_begins_at_their_ends() {
+    let lines = [
+        ("--rw=read:-8k --bs=4k --size=100k --nrfiles=3", 0),
+        ("--rw=write:-8k --bs=4k --size=100k --nrfiles=3 --loops=2", 0),
+        ("--rw=read:-8k --bs=5000 --size=100k --nrfiles=3", 0),
+        ("--rw=read:-8k --bs=3k --size=192k --offset=4k --nrfiles=3", 0),
+        ("--rw=read:-8k --bs=4k --size=33k", 0),
+        ("--rw=read:-8k --bs=5000 --size=100k", 0),
+    ];
+    check("what_goes_backwards_through_files_begins_at_their_ends", &lines);
+}
+
+#[test]
+fn what_is_appended_lies_at_the_end_whatever_the_offset() {
+    let lines = [
+        ("--filename=p --file_append=1 --rw=write --bs=10k --size=60k --offset=30000", 150_000),
+        ("--filename=p --file_append=1 --rw=write --bs=4k --size=60k --offset=50%", 150_000),
+        ("--filename=p --file_append=1 --rw=write --bs=4k --size=60k --offset=16k --overwrite=1", 40_960),
+        ("--filename=p --file_append=1 --rw=write --bs=4k --size=60k --offset=16k --fallocate=none", 20_000),
+    ];
+    check("what_is_appended_lies_at_the_end_whatever_the_offset", &lines);
+}
