@@ -27,6 +27,8 @@ pub(super) const AICC_DECISIVE: f64 = 10.0;
 /// Advantage by it up to which the straight line has support as well, though less (Burnham & Anderson 2004): nothing is said to
 /// saturate by so little.
 pub(super) const AICC_SUPPORTED: f64 = 7.0;
+/// Advantage by it from which on a law is the likelier one (Burnham & Anderson 2004).
+const AICC_LIKE: f64 = 2.0;
 /// Difference by which two of it are the same.
 pub(super) const AICC_SAME: f64 = 1e-6;
 /// A figure with its 95 % interval; `None` where the data carries none.
@@ -215,7 +217,14 @@ pub fn answers(
         // That it holds there would be known from loads beyond it alone.
         verdict = Verdict::Contention;
     }
-    let known = |found: Estimate| if law.is_some_and(|law| is_hard(&law)) { as_far_up(found) } else { found };
+    let known = |found: Estimate| match law {
+        _ if tells_by_one => {
+            Estimate { interval: found.interval.map(|(low, _)| (low, f64::INFINITY)), ..found }
+        }
+        Some(law) if is_hard(&law) => as_far_up(found),
+        _ => found,
+    };
+    let ceiling = ceiling.map(|found| if tells_by_one { known(found) } else { found });
     let knee = within(estimate(&Law::knee).map(known)).filter(|_| bends);
     let nearly = |found: Estimate| at_a_kink(known(found), &resampled, knee);
     let lawless = lawless(&fits, chosen, &loads);
@@ -389,14 +398,20 @@ fn choose(fits: &[Fit], points: &[Point], weighting: Weighting, loads: &[curve::
     if loads.len() < LOADS_MIN {
         return None;
     }
-    let falls = curve::falls(loads);
     let aicc = |at: usize| fits[at].aicc.unwrap_or(f64::INFINITY);
-    let fitting: Vec<usize> = (0..fits.len())
+    let can_fall = |at: usize| matches!(fits[at].law, Law::Usl { .. });
+    let least = |fitting: &mut dyn Iterator<Item = usize>| fitting.map(aicc).fold(f64::INFINITY, f64::min);
+    let mut fitting: Vec<usize> = (0..fits.len())
         .filter(|&at| fits[at].aicc.is_some() && is_possible(&fits[at].law, loads))
         .filter(|&at| explains(&fits[at], points, weighting, loads))
-        // A law that cannot fall is no law of a curve that does.
-        .filter(|&at| !falls || matches!(fits[at].law, Law::Usl { .. }))
         .collect();
+    // Where each load was measured once its noise is a guess, and what a law that cannot fall explains better does not.
+    let is_noise = loads.iter().all(|load| load.margin.is_none())
+        && least(&mut fitting.iter().copied().filter(|&at| !can_fall(at))) + AICC_LIKE
+            < least(&mut (0..fits.len()).filter(|&at| can_fall(at)));
+    let falls = curve::falls(loads) && !is_noise;
+    // A law that cannot fall is no law of a curve that does.
+    fitting.retain(|&at| !falls || can_fall(at));
     let best = fitting.iter().copied().min_by(|&a, &b| {
         // The order of the list decides between laws that say the same.
         if (aicc(a) - aicc(b)).abs() < AICC_SAME { a.cmp(&b) } else { aicc(a).total_cmp(&aicc(b)) }

@@ -93,7 +93,31 @@ pub(super) fn lawless(fits: &[Fit], chosen: Option<usize>, loads: &[curve::Load]
         of_kind.filter_map(|fit| fit.aicc).reduce(f64::min)
     };
     let is_near = aicc(true).zip(aicc(false)).is_some_and(|(line, bent)| line < bent + AICC_SUPPORTED);
-    Some(if is_near && !curve::falls(loads) { Lawless::Rough } else { Lawless::OtherShape })
+    Some(if is_near && !curve::falls(loads) && grows(loads) { Lawless::Rough } else { Lawless::OtherShape })
+}
+
+/// Of all pairs of loads, the share in which the larger gives more, less that in which it gives less, from which on throughput grows with
+/// the load (Kendall 1938): a straight line that single loads lie a quarter off, by twice as many at a time, has it.
+const GROWS_MIN: f64 = 0.6;
+
+fn grows(loads: &[curve::Load]) -> bool {
+    let pairs = loads
+        .iter()
+        .enumerate()
+        .flat_map(|(at, one)| loads[at + 1..].iter().map(move |other| other.x - one.x));
+    let (more, all) = pairs.fold((0.0, 0.0), |(more, all), off| {
+        (
+            more + if off > 0.0 {
+                1.0
+            } else if off < 0.0 {
+                -1.0
+            } else {
+                0.0
+            },
+            all + 1.0,
+        )
+    });
+    more >= GROWS_MIN * all
 }
 
 /// What is to be said of measurements that tell no law, though they contradict no straight line.
@@ -127,6 +151,12 @@ pub(super) fn remarks(
     if (chosen.is_none() || reads_off) && loads.iter().any(|load| load.margin.is_none()) {
         remarks.push(
             "a load was measured once: what is read off between the loads has no interval; measure each again"
+                .to_owned(),
+        );
+    }
+    if chosen.is_some_and(|at| !matches!(fits[at].law, Law::Usl { .. })) && curve::falls(loads) {
+        remarks.push(
+            "throughput is lower at the last loads, which were measured once: that may be noise; measure each again"
                 .to_owned(),
         );
     }

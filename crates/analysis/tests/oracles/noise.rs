@@ -127,6 +127,39 @@ fn why_no_law_is_told() {
     assert!(rough * 10 >= told.len() * 9, "{rough} of {}", told.len());
 }
 
+/// What goes to and fro, or falls, grows with no load.
+#[test]
+fn what_does_not_grow_is_no_line() {
+    let falling = [1000.0, 990.0, 400.0, 700.0, 300.0, 500.0, 200.0, 250.0];
+    let points =
+        |values: &[f64]| -> Vec<Point> { values.iter().zip(LOADS).map(|(&x, n)| Point { n, x }).collect() };
+    let of = |values: &[f64]| answers(&points(values), None, Weighting::Equal, &[], 1).lawless;
+    assert_eq!(of(&falling), Some(Lawless::OtherShape));
+    for seed in 0..100 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut values: Vec<f64> = (0..8).map(|_| 100.0 + 900.0 * random.f64()).collect();
+        // The most is at the smallest load.
+        values.sort_by(f64::total_cmp);
+        random.shuffle(&mut values[..7]);
+        values.swap(0, 7);
+        assert_ne!(of(&values), Some(Lawless::Rough), "{values:?}");
+    }
+}
+
+/// One load alone, a few per cent below a line that all others are on, bounds a ceiling from below, however exactly a law passes
+/// through all of them.
+#[test]
+fn a_bend_at_the_last_load_alone_tells_no_ceiling() {
+    let points = [32.0, 64.0, 128.0, 256.0, 512.0, 1024.0]
+        .map(|n| Point { n, x: if n > 1000.0 { 15_000.0 } else { 15.625 * n } });
+    let found = answers(&points, None, Weighting::Equal, &[], 1);
+    assert!(found.is_exact() && found.is_ceiling_open, "{found:#?}");
+    for figure in [found.ceiling, found.knee, found.n_at_95_percent, found.parallel_units] {
+        let (low, high) = figure.and_then(|figure| figure.interval).expect("it is bounded from below");
+        assert!(low.is_finite() && high == f64::INFINITY, "{found:#?}");
+    }
+}
+
 /// Of a device that holds a ceiling, one that grows without end, and one that waits for itself.
 #[test]
 fn verdicts_of_other_laws_hold_in_noise() {
@@ -168,9 +201,12 @@ fn noise_makes_no_saturation_and_no_fall() {
         assert!(wrong <= 3, "{wrong} of {SEEDS} at {how:?}");
     }
     let ceiling = Law::SoftMin { slope: 1000.0, cap: 16_000.0, sharpness: 4.0 };
-    for how in [(1, 0.05), (3, 0.05)] {
-        let wrong = count(ceiling, &LOADS, how, |verdict| verdict == Verdict::Retrograde);
-        assert!(wrong <= 3, "{wrong} of {SEEDS} at {how:?}");
+    let closer = [1.0, 2.0, 4.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 96.0, 128.0];
+    for (loads, how) in
+        [(&LOADS[..], (1, 0.05)), (&LOADS, (3, 0.05)), (&closer, (1, 0.03)), (&closer, (1, 0.05))]
+    {
+        let wrong = count(ceiling, loads, how, |verdict| verdict == Verdict::Retrograde);
+        assert!(wrong <= 3, "{wrong} of {SEEDS} at {how:?}, {} loads", loads.len());
     }
     // What does fall is told all the same.
     let falls = Law::Usl { alpha: 0.03, beta: 3e-4, gamma: 1000.0 };

@@ -248,17 +248,18 @@ fn columns(table: &Table, given: &[String]) -> Result<(usize, usize, Option<usiz
                 let latency = table.column(&LATENCY).or_else(|| (0..table.width()).find(is_mean));
                 Ok((load, throughput, latency))
             }
-            (load, throughput) => by_place(table, load, throughput).ok_or_else(|| {
-                format!(
-                    "{} has {} columns, and their titles do not say which are load and throughput; name them with --columns N,X",
+            (load, throughput) => by_place(table, load, throughput).ok_or_else(|| match table.width() {
+                1 => format!("{} has one column; a load and a throughput are needed in each row", table.name()),
+                width => format!(
+                    "{} has {width} columns, and their titles do not say which are load and throughput; name them with --columns N,X",
                     table.name(),
-                    table.width()
-                )
+                ),
             }),
         },
-        [load, throughput] => Ok((table.named(load)?, table.named(throughput)?, None)),
+        [load, throughput] => apart(table, given, (table.named(load)?, table.named(throughput)?, None)),
         [load, throughput, latency] => {
-            Ok((table.named(load)?, table.named(throughput)?, Some(table.named(latency)?)))
+            let latency = Some(table.named(latency)?);
+            apart(table, given, (table.named(load)?, table.named(throughput)?, latency))
         }
         _ => Err(format!(
             "--columns takes two or three names, not {}; write --columns N,X or N,X,R",
@@ -267,8 +268,26 @@ fn columns(table: &Table, given: &[String]) -> Result<(usize, usize, Option<usiz
     }
 }
 
+/// Columns that were named, each of which is another one.
+fn apart(
+    table: &Table,
+    given: &[String],
+    columns: (usize, usize, Option<usize>),
+) -> Result<(usize, usize, Option<usize>), String> {
+    let (load, throughput, latency) = columns;
+    if load == throughput || latency.is_some_and(|latency| [load, throughput].contains(&latency)) {
+        let given = given.join(",");
+        return Err(format!(
+            "{}: --columns {given} names one column twice; load, throughput and latency are three",
+            table.name()
+        ));
+    }
+    Ok(columns)
+}
+
 /// Columns of a table of two or three whose titles do not tell both of the first two: load, throughput, latency in this order, but for
-/// the one that is told. A time is no throughput, wherever it stands.
+/// the one that is told. A time is no throughput, wherever it stands, and nor is it a load, or what else says by its title that it
+/// is none.
 fn by_place(
     table: &Table,
     load: Option<usize>,
@@ -282,7 +301,15 @@ fn by_place(
         (load, throughput) => (load.unwrap_or(0), throughput.unwrap_or(1)),
     };
     let is_time = table.is_time(throughput) || titles::is_no_mean(&table.title(throughput));
-    let is_told = load != throughput && !(is_time && titles::counts(&table.title(throughput)).is_none());
+    let title = table.title(load);
+    let is_other = !table.column(&LOAD).is_some_and(|at| at == load)
+        && table.has_title(load)
+        && (table.is_time(load)
+            || titles::is_latency(&title)
+            || titles::counts(&title).is_some()
+            || titles::is_no_load(&title));
+    let is_told =
+        load != throughput && !is_other && !(is_time && titles::counts(&table.title(throughput)).is_none());
     is_told.then(|| (load, throughput, (0..width).find(|at| ![load, throughput].contains(at))))
 }
 

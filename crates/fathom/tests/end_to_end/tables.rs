@@ -87,11 +87,22 @@ fn columns_are_what_their_titles_say() {
         assert_eq!(number(&document, "/points/3/x"), 8000.0, "{titles}");
         assert_eq!(document["latency_unit"], "ms", "{titles}");
     }
-    for titles in ["threads,seconds,transactions", "depth,latency_ms", "depth,p99_ms", "depth,time"] {
+    // A time, a size or a number of rounds is no load, and no column is two.
+    let no_load =
+        ["time_s,iops", "timestamp,iops", "round,iops", "block_size,iops", "latency_ms,iops", "iops,time_s"];
+    for titles in no_load.into_iter().chain([
+        "threads,seconds,transactions",
+        "depth,latency_ms",
+        "depth,p99_ms",
+        "depth,time",
+    ]) {
         let more = if titles.matches(',').count() == 2 { ",9" } else { "" };
         bench.write("time.csv", format!("{titles}\n1,1{more}\n2,2{more}\n4,3{more}\n8,4{more}\n"));
         bench.check_refused("fit time.csv", 2, &["titles do not say", "--columns N,X"]);
     }
+    bench.check_refused("fit time.csv --columns 2,2", 2, &["--columns 2,2 names one column twice"]);
+    bench.write("one.csv", "1\n2\n3\n");
+    bench.check_refused("fit one.csv", 2, &["has one column"]);
     for (title, factor) in [
         ("ops/min", 1.0 / 60.0),
         ("tpm", 1.0 / 60.0),

@@ -29,6 +29,26 @@ const NO_MEAN: [&str; 9] =
     ["max", "maximum", "longest", "worst", "tail", "percentile", "median", "min", "minimum"];
 /// Words for a latency.
 const LATENCY: [&str; 6] = ["latency", "lat", "clat", "response", "mean", "avg"];
+/// Words for what counts measurements, or says of what they are, and is no load.
+const NO_LOAD: [&str; 17] = [
+    "time",
+    "timestamp",
+    "elapsed",
+    "date",
+    "epoch",
+    "interval",
+    "round",
+    "iteration",
+    "run",
+    "sample",
+    "index",
+    "row",
+    "size",
+    "bs",
+    "blocksize",
+    "offset",
+    "lba",
+];
 /// Shortest run of digits behind a p, or before th, that is a percentile: p5 may be a name.
 const DIGITS_MIN: usize = 2;
 
@@ -189,6 +209,11 @@ pub(super) fn is_no_mean(title: &str) -> bool {
 /// Whether a title speaks of a latency.
 pub(super) fn is_latency(title: &str) -> bool {
     words(title).iter().any(|word| LATENCY.contains(&word.as_str()))
+}
+
+/// Whether a title says that its figures are no load.
+pub(super) fn is_no_load(title: &str) -> bool {
+    words(title).iter().any(|word| NO_LOAD.contains(&word.as_str()))
 }
 
 /// Letters and digits in a row, in lower case.
