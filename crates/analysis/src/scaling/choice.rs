@@ -27,8 +27,6 @@ pub(super) const AICC_DECISIVE: f64 = 10.0;
 /// Advantage by it up to which the straight line has support as well, though less (Burnham & Anderson 2004): nothing is said to
 /// saturate by so little.
 pub(super) const AICC_SUPPORTED: f64 = 7.0;
-/// Advantage by it from which on a law is the likelier one (Burnham & Anderson 2004).
-const AICC_LIKE: f64 = 2.0;
 /// Difference by which two of it are the same.
 pub(super) const AICC_SAME: f64 = 1e-6;
 /// A figure with its 95 % interval; `None` where the data carries none.
@@ -407,7 +405,7 @@ fn choose(fits: &[Fit], points: &[Point], weighting: Weighting, loads: &[curve::
         .collect();
     // Where each load was measured once its noise is a guess, and what a law that cannot fall explains better does not.
     let is_noise = loads.iter().all(|load| load.margin.is_none())
-        && least(&mut fitting.iter().copied().filter(|&at| !can_fall(at))) + AICC_LIKE
+        && least(&mut fitting.iter().copied().filter(|&at| !can_fall(at))) + AICC_DECISIVE
             < least(&mut (0..fits.len()).filter(|&at| can_fall(at)));
     let falls = curve::falls(loads) && !is_noise;
     // A law that cannot fall is no law of a curve that does.

