@@ -5,8 +5,8 @@
 use crate::links::Links;
 use crate::remarks::Remarks;
 use fathom_model::{
-    Dialect, Job, MemoryKind, Named, Rate, Span, StageOptions, StreamOptions, TargetKind, TargetOptions,
-    Verify, WorkloadOptions,
+    Amount, Dialect, Job, MemoryKind, Named, Rate, Span, StageOptions, StreamOptions, TargetKind,
+    TargetOptions, Verify, WorkloadOptions,
 };
 use fathom_units::{Bytes, Nanos, Ratio};
 use std::collections::HashSet;
@@ -131,6 +131,7 @@ fn idle_target_options(target: &Named<TargetOptions>, idle: &mut Idle<'_>) {
             (options.path.span(), "path"),
             (options.directory.span(), "directory"),
             (options.files.span(), "files"),
+            (options.size_max.span(), "size_max"),
         ] {
             idle(span, option, reason);
         }
@@ -219,6 +220,8 @@ fn idle_of_replay(options: &WorkloadOptions, idle: &mut Idle<'_>) {
 fn idle_on_simulated(options: &StreamOptions, idle: &mut Idle<'_>) {
     for (span, option) in [
         (options.append.span(), "append"),
+        (options.fresh_files.span(), "fresh_files"),
+        (options.until_full.span(), "until_full"),
         (options.direct.span(), "direct"),
         (options.durability.span(), "durability"),
         (options.keep_cache.span(), "keep_cache"),
@@ -319,6 +322,7 @@ fn idle_stream_options(job: &Job, stream: &Named<StreamOptions>, offers_rates: b
     };
     if *options.workers.get() == 1 {
         idle(options.offset_per_worker.span(), "offset_per_worker", "the stream has one worker");
+        idle(options.worker_regions.span(), "worker_regions", "the stream has one worker");
     }
     if !has_ramp {
         idle(options.ramp_counts.span(), "ramp_counts", "the stream has no ramp");
@@ -488,6 +492,18 @@ fn beside_of_stream(options: &StreamOptions) -> Beside {
                 && options.command_after.get().is_none(),
             "the stream runs no program and no command",
             vec![(options.command_output.span(), "command_output")],
+        ),
+        (
+            options.passes.get().is_none() && options.bytes.get().is_none(),
+            "the stream has neither passes nor bytes",
+            vec![(options.passes_suffice.span(), "passes_suffice")],
+        ),
+        (
+            ![options.offset.get(), options.offset_per_worker.get()]
+                .iter()
+                .any(|amount| matches!(amount, Amount::Share(_))),
+            "the stream begins at no share of its target",
+            vec![(options.offset_align.span(), "offset_align")],
         ),
         (
             *options.start_delay.get() == Nanos::ZERO,

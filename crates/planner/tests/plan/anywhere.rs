@@ -164,8 +164,10 @@ fn what_has_no_effect_is_told() {
     warns(&format!("{settles}\nsteady = \"iops:5%\"\ntime = \"1h\""), 0);
     warns("rate_min_window = \"5s\"\nflow_weight = 8\nflow_pause = \"1ms\"", 3);
     warns("rate_min = \"1/s\"\nrate_min_window = \"5s\"\nflow = 1\nflow_weight = 8\nflow_pause = \"1ms\"", 0);
-    warns("offset_per_worker = \"1MiB\"", 1);
-    warns("workers = 2\noffset_per_worker = \"1MiB\"", 0);
+    warns("offset_per_worker = \"1MiB\"\nworker_regions = \"same\"", 2);
+    warns("workers = 2\noffset_per_worker = \"1MiB\"\nworker_regions = \"same\"", 0);
+    warns("passes_suffice = true\noffset = \"1MiB\"\noffset_align = \"1MiB\"", 2);
+    warns("passes = 2\npasses_suffice = true\noffset = \"10%\"\noffset_align = \"1MiB\"", 0);
     warns("steady = \"iops:5%\"\nsteady_window = \"1min\"\ntime = \"59s\"", 1);
     warns("steady = \"iops:5%\"\nsteady_window = \"1min\"\ntime = \"61s\"", 0);
     let ends = |hold: &str, count: usize| {
@@ -210,7 +212,7 @@ fn what_says_how_to_verify_replay_or_run_has_no_effect_without_that() {
 fn what_is_for_storage_has_no_effect_on_a_simulated_device() {
     let on_sim = |rest: &str| sim("", rest, "time = \"60s\"");
     check(&on_sim("direct = true\ndurability = \"data\"\nkeep_cache = true"), &["plan.no-effect"; 3]);
-    check(&on_sim("append = true"), &["plan.no-effect"]);
+    check(&on_sim("append = true\nfresh_files = true\nuntil_full = true"), &["plan.no-effect"; 3]);
     check(&on_sim("queue_depth = 4\nrate = \"1k/s\""), &[]);
 }
 
