@@ -308,6 +308,7 @@ fn idle_operations(options: &WorkloadOptions, idle: &mut Idle<'_>) {
 fn idle_stream_options(job: &Job, stream: &Named<StreamOptions>, offers_rates: bool, idle: &mut Idle<'_>) {
     let options = &stream.options;
     idle_beside(&beside_of_stream(options), idle);
+    idle_beside(&beside_of_passage(options), idle);
     let has_curve = job.stages.iter().any(|stage| !stage.options.curve.get().is_empty());
     // A search that offers rates of its own spaces them as the stream says.
     let has_none = *options.rate.get() == Rate::Max && !offers_rates;
@@ -404,6 +405,24 @@ fn beside_of_workload(options: &WorkloadOptions) -> Beside {
     ]
 }
 
+/// Those of what a stream goes through.
+fn beside_of_passage(options: &StreamOptions) -> Beside {
+    vec![
+        (
+            options.passes.get().is_none() && options.bytes.get().is_none(),
+            "the stream has neither passes nor bytes",
+            vec![(options.passes_suffice.span(), "passes_suffice")],
+        ),
+        (
+            ![options.offset.get(), options.offset_per_worker.get()]
+                .iter()
+                .any(|amount| matches!(amount, Amount::Share(_))),
+            "the stream begins at no share of its target",
+            vec![(options.offset_align.span(), "offset_align")],
+        ),
+    ]
+}
+
 fn beside_of_stream(options: &StreamOptions) -> Beside {
     vec![
         (
@@ -492,18 +511,6 @@ fn beside_of_stream(options: &StreamOptions) -> Beside {
                 && options.command_after.get().is_none(),
             "the stream runs no program and no command",
             vec![(options.command_output.span(), "command_output")],
-        ),
-        (
-            options.passes.get().is_none() && options.bytes.get().is_none(),
-            "the stream has neither passes nor bytes",
-            vec![(options.passes_suffice.span(), "passes_suffice")],
-        ),
-        (
-            ![options.offset.get(), options.offset_per_worker.get()]
-                .iter()
-                .any(|amount| matches!(amount, Amount::Share(_))),
-            "the stream begins at no share of its target",
-            vec![(options.offset_align.span(), "offset_align")],
         ),
         (
             *options.start_delay.get() == Nanos::ZERO,

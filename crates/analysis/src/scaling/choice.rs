@@ -216,13 +216,11 @@ pub fn answers(
         verdict = Verdict::Contention;
     }
     let known = |found: Estimate| match law {
-        _ if tells_by_one => {
-            Estimate { interval: found.interval.map(|(low, _)| (low, f64::INFINITY)), ..found }
-        }
+        _ if tells_by_one => from_below(found),
         Some(law) if is_hard(&law) => as_far_up(found),
         _ => found,
     };
-    let ceiling = ceiling.map(|found| if tells_by_one { known(found) } else { found });
+    let ceiling = ceiling.map(|found| if tells_by_one { from_below(found) } else { found });
     let knee = within(estimate(&Law::knee).map(known)).filter(|_| bends);
     let nearly = |found: Estimate| at_a_kink(known(found), &resampled, knee);
     let lawless = lawless(&fits, chosen, &loads);
@@ -241,19 +239,14 @@ pub fn answers(
         })
         // What is flat has it at the smallest load, whatever a law says of smaller ones.
         .or_else(|| curve::share_of_best(points, 0.95).filter(|_| verdict == Verdict::Flat)),
-        // Below a cap it is contention that tells how many units there are.
-        parallel_units: estimate_over(&unbounded, &|law| match law {
-            Law::Usl { alpha, .. } => (*alpha > 0.0).then(|| 1.0 / alpha),
-            Law::Capped { alpha, .. } if *alpha > 0.0 => Some(1.0 / alpha),
-            other => other.parallel_units(),
-        })
-        .map(known)
-        // There is no less than one.
-        .map(|found| Estimate {
-            interval: found.interval.map(|(low, high)| (low.max(1.0), high.max(1.0))),
-            ..found
-        })
-        .filter(|_| bends && units_between.is_none() && passed.is_none()),
+        parallel_units: estimate_over(&unbounded, &units)
+            .map(known)
+            // There is no less than one.
+            .map(|found| Estimate {
+                interval: found.interval.map(|(low, high)| (low.max(1.0), high.max(1.0))),
+                ..found
+            })
+            .filter(|_| bends && units_between.is_none() && passed.is_none()),
         latency_limits: limits_s
             .iter()
             .map(|&seconds| match measured_latency {
@@ -568,6 +561,20 @@ fn is_hard(law: &Law) -> bool {
 /// are drawn about the knee that was found, reach less far up than the truth may lie.
 fn as_far_up(found: Estimate) -> Estimate {
     Estimate { interval: found.interval.map(|(low, high)| (low, high.max(2.0 * found.value - low))), ..found }
+}
+
+/// How many equal units a law has. Below a cap it is contention that tells.
+fn units(law: &Law) -> Option<f64> {
+    match law {
+        Law::Usl { alpha, .. } => (*alpha > 0.0).then(|| 1.0 / alpha),
+        Law::Capped { alpha, .. } if *alpha > 0.0 => Some(1.0 / alpha),
+        other => other.parallel_units(),
+    }
+}
+
+/// The estimate with an interval that has no upper end.
+fn from_below(found: Estimate) -> Estimate {
+    Estimate { interval: found.interval.map(|(low, _)| (low, f64::INFINITY)), ..found }
 }
 
 /// One resample in so many that has a kink leaves open whether there is one.

@@ -302,7 +302,7 @@ fn by_place(
     };
     let is_time = table.is_time(throughput) || titles::is_no_mean(&table.title(throughput));
     let title = table.title(load);
-    let is_other = !table.column(&LOAD).is_some_and(|at| at == load)
+    let is_other = table.column(&LOAD).is_none_or(|at| at != load)
         && table.has_title(load)
         && (table.is_time(load)
             || titles::is_latency(&title)

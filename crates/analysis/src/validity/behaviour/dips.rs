@@ -103,5 +103,5 @@ fn dips(seconds: &[Second], usual: &Usual, may_drain: bool) -> Vec<Range<usize>>
 
 /// Whether some stream ends with what was to be done, and what is in flight then is done by fewer and fewer.
 fn may_drain(view: &StepView<'_>) -> bool {
-    view.streams().any(|(stream, measured)| ends_by_amount(stream, &measured))
+    view.streams().any(|(stream, measured)| ends_by_amount(stream, measured))
 }

@@ -25,6 +25,9 @@ fathom fio [switches] [options] [job files]: runs fio's job files and command li
   --trigger-timeout=TIME, --trigger-file=FILE
                                     ends the jobs then, or when the file is there
   --trigger=COMMAND                 what a shell runs then; only with --allow-exec
+  --aux-path=FOLDER                 where states of verification are kept; the current folder without
+  --max-jobs=N, --alloc-size=KB, --debug=LIST
+                                    are read and not needed: there is no such limit, and nothing to trace
 
   --cmdhelp[=OPTION]                what an option takes; without one, all options
   --enghelp[=ENGINE[,OPTION]]       the engines
