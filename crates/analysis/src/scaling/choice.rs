@@ -200,6 +200,7 @@ pub fn answers(
     let within = |figure: Option<Estimate>| figure.filter(|figure| figure.value >= smallest);
     let units_between = law.filter(|_| bends).and_then(|law| units_between(&law, &loads));
     let best = best(&loads).map_or(Operating { n: 0.0, x: 0.0 }, |load| Operating { n: load.n, x: load.x });
+    let tells_by_one = bends && law.is_some_and(|law| kinks_at_last(&law, &loads));
     let ceiling = match passed {
         Some(best) => Some(at_least_of(&best)),
         None => ceiling(
@@ -208,8 +209,8 @@ pub fn answers(
             if lacks_fit { most_shown } else { 0.0 },
         ),
     }
-    .filter(|_| bends);
-    let tells_by_one = bends && law.is_some_and(|law| kinks_at_last(&law, &loads));
+    .filter(|_| bends)
+    .map(|found| if tells_by_one { from_below(found) } else { found });
     let is_ceiling_open = ceiling.is_some_and(|ceiling| tells_by_one || is_open(&ceiling, &best));
     if is_ceiling_open && verdict == Verdict::Capped {
         // That it holds there would be known from loads beyond it alone.
@@ -220,7 +221,6 @@ pub fn answers(
         Some(law) if is_hard(&law) => as_far_up(found),
         _ => found,
     };
-    let ceiling = ceiling.map(|found| if tells_by_one { from_below(found) } else { found });
     let knee = within(estimate(&Law::knee).map(known)).filter(|_| bends);
     let nearly = |found: Estimate| at_a_kink(known(found), &resampled, knee);
     let lawless = lawless(&fits, chosen, &loads);
