@@ -329,7 +329,7 @@ options! {
     passes: u32, Kind::Count { min: 1, max: 1_000_000_000 }, fio "loops", example "2";
     /// Bytes of one pass, where a pass ends (`files_end`). Defaults to the region's.
     pass_bytes: Bytes, Kind::Size, example "\"1GiB\"";
-    /// Whether so many passes are enough, though they end before `bytes` are moved; else more follow.
+    /// Whether so many passes are enough, though they end before `bytes` are moved; else more follow. Where files end a pass (`files_end`).
     passes_suffice: bool = false, Kind::Flag, example "true";
     /// Whether files that fathom made are removed after each pass and made again, empty, for the next.
     fresh_files: bool = false, Kind::Flag, fio "unlink_each_loop", example "true";

@@ -409,8 +409,8 @@ fn beside_of_workload(options: &WorkloadOptions) -> Beside {
 fn beside_of_passage(options: &StreamOptions) -> Beside {
     vec![
         (
-            options.passes.get().is_none() && options.bytes.get().is_none(),
-            "the stream has neither passes nor bytes",
+            options.bytes.get().is_none(),
+            "the stream has no bytes that passes would have to move",
             vec![(options.passes_suffice.span(), "passes_suffice")],
         ),
         (

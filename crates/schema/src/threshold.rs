@@ -151,7 +151,7 @@ impl FromStr for Bound {
 pub enum Threshold {
     /// Operations per second, at least.
     IopsAbove(f64),
-    /// Operations per second, below.
+    /// Operations per second, at most.
     IopsBelow(f64),
     /// Bytes per second, at least.
     BandwidthAbove(f64),

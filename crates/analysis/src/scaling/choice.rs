@@ -241,11 +241,7 @@ pub fn answers(
         .or_else(|| curve::share_of_best(points, 0.95).filter(|_| verdict == Verdict::Flat)),
         parallel_units: estimate_over(&unbounded, &units)
             .map(known)
-            // There is no less than one.
-            .map(|found| Estimate {
-                interval: found.interval.map(|(low, high)| (low.max(1.0), high.max(1.0))),
-                ..found
-            })
+            .map(one_at_least)
             .filter(|_| bends && units_between.is_none() && passed.is_none()),
         latency_limits: limits_s
             .iter()
@@ -396,10 +392,13 @@ fn choose(fits: &[Fit], points: &[Point], weighting: Weighting, loads: &[curve::
         .filter(|&at| fits[at].aicc.is_some() && is_possible(&fits[at].law, loads))
         .filter(|&at| explains(&fits[at], points, weighting, loads))
         .collect();
-    // Where each load was measured once its noise is a guess, and what a law that cannot fall explains better does not.
-    let is_noise = loads.iter().all(|load| load.margin.is_none())
-        && least(&mut fitting.iter().copied().filter(|&at| !can_fall(at))) + AICC_DECISIVE
-            < least(&mut (0..fits.len()).filter(|&at| can_fall(at)));
+    // Where each load was measured once its noise is a guess, and what a law that cannot fall explains far better does not: if it leaves
+    // as much elsewhere.
+    let by_law = least(&mut (0..fits.len()).filter(|&at| can_fall(at)));
+    let is_better = |at: usize| {
+        !can_fall(at) && aicc(at) + AICC_DECISIVE < by_law && leaves_as_much_before(&fits[at], loads)
+    };
+    let is_noise = loads.iter().all(|load| load.margin.is_none()) && fitting.iter().any(|&at| is_better(at));
     let falls = curve::falls(loads) && !is_noise;
     // A law that cannot fall is no law of a curve that does.
     fitting.retain(|&at| !falls || can_fall(at));
@@ -417,6 +416,15 @@ fn choose(fits: &[Fit], points: &[Point], weighting: Weighting, loads: &[curve::
         Some(line) => fitting.contains(&line).then_some(line),
         None => Some(best),
     }
+}
+
+/// Whether a law is off by as much at some earlier load as at the last two.
+fn leaves_as_much_before(fit: &Fit, loads: &[curve::Load]) -> bool {
+    let most = |loads: &[curve::Load]| {
+        loads.iter().map(|load| (fit.law.throughput(load.n) / load.x - 1.0).abs()).fold(0.0, f64::max)
+    };
+    let (before, last) = loads.split_at(loads.len().saturating_sub(2));
+    most(before) >= most(last)
 }
 
 /// Chance below which what a straight line leaves beyond a law that bends is no noise.
@@ -570,6 +578,11 @@ fn units(law: &Law) -> Option<f64> {
         Law::Capped { alpha, .. } if *alpha > 0.0 => Some(1.0 / alpha),
         other => other.parallel_units(),
     }
+}
+
+/// There is no less than one unit.
+fn one_at_least(found: Estimate) -> Estimate {
+    Estimate { interval: found.interval.map(|(low, high)| (low.max(1.0), high.max(1.0))), ..found }
 }
 
 /// The estimate with an interval that has no upper end.

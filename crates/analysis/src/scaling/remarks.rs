@@ -105,18 +105,11 @@ fn grows(loads: &[curve::Load]) -> bool {
         .iter()
         .enumerate()
         .flat_map(|(at, one)| loads[at + 1..].iter().map(move |other| other.x - one.x));
-    let (more, all) = pairs.fold((0.0, 0.0), |(more, all), off| {
-        (
-            more + if off > 0.0 {
-                1.0
-            } else if off < 0.0 {
-                -1.0
-            } else {
-                0.0
-            },
-            all + 1.0,
-        )
-    });
+    let (mut more, mut all) = (0.0, 0.0);
+    for off in pairs {
+        all += 1.0;
+        more += if off == 0.0 { 0.0 } else { off.signum() };
+    }
     more >= GROWS_MIN * all
 }
 

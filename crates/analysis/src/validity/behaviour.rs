@@ -57,6 +57,8 @@ const EFFECT_MIN: f64 = 0.01;
 /// Share of what the first few intervals are off the rest that those after them may be, where the few are all of a warm-up; and that a
 /// warm-up is off from its first intervals on.
 const BRIEF_LEFT: f64 = 0.5;
+/// Share of the slope of all that the rest goes on with, for all to be one line.
+const ALONG_MIN: f64 = 0.4;
 /// Difference of two levels that matters, as a share.
 const LEVEL_MIN: f64 = 0.10;
 /// Fewest intervals of a level, and the part of a step that it has to last.
@@ -551,10 +553,16 @@ fn squares_of(line: &Trend, count: usize) -> f64 {
     (line.change / (count - 1.0)).powi(2) * count * (count * count - 1.0) / 12.0
 }
 
-/// Whether a straight line tells better how a series goes than a first level of so many values does, and one for the others. Of two
-/// levels a line takes three quarters of the squares at most.
+/// Whether a straight line tells better how a series goes than a first level of so many values does, and one for the others; and the
+/// others go on along it, as those behind an approach do not. Of two levels a line takes three quarters of the squares at most.
 fn is_one_line(iops: &[f64], first: usize) -> bool {
     let Some(line) = trend(iops).filter(|line| first > 0 && is_certain(line)) else { return false };
+    let slope = |of: &Trend, count: usize| of.change / (count - 1) as f64;
+    let along = ALONG_MIN * slope(&line, iops.len());
+    let rest = trend(&iops[first..]).map(|rest| slope(&rest, iops.len() - first));
+    if rest.is_none_or(|rest| rest * along.signum() < along.abs()) {
+        return false;
+    }
     let (before, after) = (first as f64, (iops.len() - first) as f64);
     let sum: f64 = iops[..first].iter().map(|rate| rate - line.mean).sum();
     squares_of(&line, iops.len()) > sum * sum * (1.0 / before + 1.0 / after)

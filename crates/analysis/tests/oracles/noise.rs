@@ -146,6 +146,16 @@ fn what_does_not_grow_is_no_line() {
     }
 }
 
+/// A fall that is small, smooth and without noise is one, though a law that cannot fall is near it everywhere.
+#[test]
+fn a_clean_fall_is_no_ceiling() {
+    let x = [1000.0, 2000.0, 4000.0, 8000.0, 16_000.0, 15_900.0, 15_800.0, 15_600.0, 15_200.0, 14_600.0];
+    let points: Vec<Point> = (0..10).zip(x).map(|(at, x)| Point { n: f64::from(1 << at), x }).collect();
+    let found = answers(&points, None, Weighting::Equal, &[], 1);
+    assert_eq!((found.verdict, found.chosen), (Verdict::NoLaw, None), "{found:#?}");
+    assert_eq!(found.lawless, Some(Lawless::OtherShape));
+}
+
 /// One load alone, a few per cent below a line that all others are on, bounds a ceiling from below, however exactly a law passes
 /// through all of them.
 #[test]

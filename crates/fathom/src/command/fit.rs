@@ -252,7 +252,7 @@ fn columns(table: &Table, given: &[String]) -> Result<(usize, usize, Option<usiz
                 1 => format!("{} has one column; a load and a throughput are needed in each row", table.name()),
                 width => format!(
                     "{} has {width} columns, and their titles do not say which are load and throughput; name them with --columns N,X",
-                    table.name(),
+                    table.name()
                 ),
             }),
         },
@@ -278,7 +278,7 @@ fn apart(
     if load == throughput || latency.is_some_and(|latency| [load, throughput].contains(&latency)) {
         let given = given.join(",");
         return Err(format!(
-            "{}: --columns {given} names one column twice; load, throughput and latency are three",
+            "{}: --columns {given} names one column twice; each is another figure",
             table.name()
         ));
     }
@@ -304,10 +304,7 @@ fn by_place(
     let title = table.title(load);
     let is_other = table.column(&LOAD).is_none_or(|at| at != load)
         && table.has_title(load)
-        && (table.is_time(load)
-            || titles::is_latency(&title)
-            || titles::counts(&title).is_some()
-            || titles::is_no_load(&title));
+        && (table.is_time(load) || titles::is_no_load(&title));
     let is_told =
         load != throughput && !is_other && !(is_time && titles::counts(&table.title(throughput)).is_none());
     is_told.then(|| (load, throughput, (0..width).find(|at| ![load, throughput].contains(at))))

@@ -1,5 +1,5 @@
-//! fathom beside the peer, operation by operation as both log them, where a job goes over its files again: engines that wait for
-//! each operation go on where they were, the others begin anew. Skipped aloud where the peer is not installed.
+//! fathom beside the peer, operation by operation as both log them, where a job goes over its files again: with some engines a loop
+//! goes on where the one before it stopped, with others it begins anew. Skipped aloud where the peer is not installed.
 
 use crate::support::{Bench, FATHOM, skip, tool};
 
@@ -45,10 +45,10 @@ fn check(test: &str, lines: &[(&str, usize)]) {
 }
 
 #[test]
-fn a_further_loop_goes_on_or_begins_anew_as_the_engine_waits_or_not() {
-    let test = "a_further_loop_goes_on_or_begins_anew_as_the_engine_waits_or_not";
+fn a_further_loop_goes_on_or_begins_anew_by_the_engine() {
+    let test = "a_further_loop_goes_on_or_begins_anew_by_the_engine";
     let strided = "--size=100k --zonemode=strided --zonesize=16k --zonerange=64k";
-    for engine in ["psync", "libaio --iodepth=8", "io_uring"] {
+    for engine in ["psync", "mmap", "vsync", "null", "libaio --iodepth=8", "io_uring"] {
         let lines = [
             ("--filename=p --rw=write --bs=4k --size=64k --filesize=128k --loops=2", 128 << 10),
             ("--rw=read --bs=4k --size=16k --filesize=64k --loops=3", 0),
@@ -68,6 +68,7 @@ fn a_further_loop_goes_on_or_begins_anew_as_the_engine_waits_or_not() {
         .map(|(line, there)| (format!("--ioengine={engine} {line}"), there));
         check(test, &lines.each_ref().map(|(line, there)| (line.as_str(), *there)));
     }
+    check(test, &[("--rw=rw --bs=4k --size=32k --filesize=24k --loops=3", 0)]);
 }
 
 #[test]

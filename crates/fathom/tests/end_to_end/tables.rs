@@ -100,6 +100,14 @@ fn columns_are_what_their_titles_say() {
         bench.write("time.csv", format!("{titles}\n1,1{more}\n2,2{more}\n4,3{more}\n8,4{more}\n"));
         bench.check_refused("fit time.csv", 2, &["titles do not say", "--columns N,X"]);
     }
+    // Other titles say nothing, and the place does.
+    for titles in
+        ["avg_qd,iops", "mean concurrency,iops", "pool_size,tps", "jobs_run,iops", "clients (x1000),tps"]
+    {
+        bench.write("other.csv", format!("{titles}\n1,100\n2,200\n4,400\n8,800\n"));
+        let document = bench.fathom("fit other.csv --json").expect(0, &[]).json();
+        assert_eq!(number(&document, "/points/3/n"), 8.0, "{titles}");
+    }
     bench.check_refused("fit time.csv --columns 2,2", 2, &["--columns 2,2 names one column twice"]);
     bench.write("one.csv", "1\n2\n3\n");
     bench.check_refused("fit one.csv", 2, &["has one column"]);

@@ -167,7 +167,8 @@ fn what_has_no_effect_is_told() {
     warns("offset_per_worker = \"1MiB\"\nworker_regions = \"same\"", 2);
     warns("workers = 2\noffset_per_worker = \"1MiB\"\nworker_regions = \"same\"", 0);
     warns("passes_suffice = true\noffset = \"1MiB\"\noffset_align = \"1MiB\"", 2);
-    warns("passes = 2\npasses_suffice = true\noffset = \"10%\"\noffset_align = \"1MiB\"", 0);
+    warns("passes = 2\npasses_suffice = true", 1);
+    warns("bytes = \"1MiB\"\npasses_suffice = true\noffset = \"10%\"\noffset_align = \"1MiB\"", 0);
     warns("steady = \"iops:5%\"\nsteady_window = \"1min\"\ntime = \"59s\"", 1);
     warns("steady = \"iops:5%\"\nsteady_window = \"1min\"\ntime = \"61s\"", 0);
     let ends = |hold: &str, count: usize| {

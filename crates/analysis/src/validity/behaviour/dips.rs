@@ -78,7 +78,9 @@ fn dips(seconds: &[Second], usual: &Usual, may_drain: bool) -> Vec<Range<usize>>
     let is_below = |second: &Second| done(second) < OTHERS_SHARE * expected(second);
     let last = if may_drain { seconds.len() - 1 } else { seconds.len() };
     let (mut dips, mut from) = (Vec::new(), 0);
-    for group in seconds.chunk_by(|a, b| is_low(a) == is_low(b)) {
+    // Between two of them a stall may have been left out.
+    let is_next = |a: &Second, b: &Second| b.start.since(a.end).as_secs_f64() < a.length / 2.0;
+    for group in seconds.chunk_by(|a, b| is_low(a) == is_low(b) && is_next(a, b)) {
         let dip = from..from + group.len();
         from = dip.end;
         let sum = |of: &dyn Fn(&Second) -> f64| group.iter().map(of).sum::<f64>() / usual.dispersion;

@@ -27,6 +27,8 @@ const MARKED_MAX: usize = 12;
 pub(super) const LOST_MIN: f64 = 0.15;
 /// Share of what a stall cost that some operation has to have waited.
 const WAITED_SHARE: f64 = 0.5;
+/// Share of what is missing in intervals next to one another that waits in each of them have to explain together.
+const EXPLAINED_SHARE: f64 = 0.8;
 /// Share of the longest wait that has to be lost for it to be a stall of all, and not a wait of a few.
 const COST_SHARE: f64 = 0.3;
 /// How many times as long as the slowest of an interval usually takes that operation has to have taken.
@@ -331,7 +333,9 @@ fn several(seconds: &[Second], low: Range<usize>, usual: &Usual) -> Vec<Stall> {
     let lost_s: f64 = seconds[low].iter().map(|second| lost_s(second, usual)).sum();
     let all: f64 = stalls.iter().map(|stall| stall.slowest_s).sum();
     let longest = stalls.iter().map(|stall| stall.slowest_s).fold(0.0, f64::max);
-    if (all - lost_s).abs() < (longest - lost_s).abs() { stalls } else { Vec::new() }
+    // Where operations only take longer, less is done between them than stops leave.
+    let explains = all >= EXPLAINED_SHARE * lost_s && (all - lost_s).abs() < (longest - lost_s).abs();
+    if explains { stalls } else { Vec::new() }
 }
 
 /// Intervals without those at their ends in which nothing was asked of the device, or all that came due was done: a pause of the load

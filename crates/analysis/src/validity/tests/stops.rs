@@ -386,3 +386,25 @@ fn stalls_beside_one_another_are_told_apart() {
         }
     }
 }
+
+/// What takes longer for a while does not stop, though in each interval something took as long as a stop would: it is a dip.
+#[test]
+fn slow_operations_are_no_stalls() {
+    for (slots, takes_ms, seconds) in [(64, 300, 3), (64, 200, 4), (32, 160, 3), (64, 400, 2)] {
+        for seed in 0..5 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let counts: Vec<u64> = (0..30).map(|_| random.u64(12_700..12_900)).collect();
+            let mut record = counted(&counts, false);
+            for interval in &mut record.steps[0].intervals[10..10 + seconds] {
+                let kind = &mut interval.tally.kinds[0];
+                kind.operations = slots * 1000 / takes_ms;
+                kind.service.moments.max_ns = takes_ms * 1_000_000;
+            }
+            let found = told(&record);
+            let expect = format!("for about {seconds}.00 s, at 10 s, where ");
+            let place = format!("{found:#?}: {takes_ms} ms, {slots} slots, seed {seed}");
+            assert!(found.len() == 1 && found[0].starts_with("dip: throughput fell to "), "{place}");
+            assert!(found[0].contains(&expect), "{place}");
+        }
+    }
+}

@@ -29,8 +29,8 @@ const NO_MEAN: [&str; 9] =
     ["max", "maximum", "longest", "worst", "tail", "percentile", "median", "min", "minimum"];
 /// Words for a latency.
 const LATENCY: [&str; 6] = ["latency", "lat", "clat", "response", "mean", "avg"];
-/// Words for what counts measurements, or says of what they are, and is no load.
-const NO_LOAD: [&str; 17] = [
+/// Words for what is no load: a moment or a number of the measurement, a place or a size of its operations, and figures of it.
+const NO_LOAD: [&str; 19] = [
     "time",
     "timestamp",
     "elapsed",
@@ -39,15 +39,17 @@ const NO_LOAD: [&str; 17] = [
     "interval",
     "round",
     "iteration",
-    "run",
     "sample",
     "index",
     "row",
-    "size",
     "bs",
     "blocksize",
     "offset",
     "lba",
+    "latency",
+    "lat",
+    "response",
+    "throughput",
 ];
 /// Shortest run of digits behind a p, or before th, that is a percentile: p5 may be a name.
 const DIGITS_MIN: usize = 2;
@@ -213,7 +215,8 @@ pub(super) fn is_latency(title: &str) -> bool {
 
 /// Whether a title says that its figures are no load.
 pub(super) fn is_no_load(title: &str) -> bool {
-    words(title).iter().any(|word| NO_LOAD.contains(&word.as_str()))
+    let is_figure = |word: &String| NO_LOAD.contains(&word.as_str()) || OPERATIONS.contains(&word.as_str());
+    words(title).iter().any(is_figure) || counts(title) == Some(Counts::Bytes)
 }
 
 /// Letters and digits in a row, in lower case.

@@ -13,7 +13,7 @@ pub(super) fn set(
     parsed: &ParsedJob,
     lowered: &Lowered,
     count: u64,
-    is_synchronous: bool,
+    loops_go_on: bool,
 ) {
     let (settings, span) = (&parsed.settings, parsed.span);
     let Settings { control, operations, files, .. } = settings;
@@ -52,7 +52,7 @@ pub(super) fn set(
             options.bytes.set(Amount::Bytes(Bytes(io_size)), io_size_span);
             // Observed with fio 3.33: where no pass ends by itself, one goes on to io_size. Of sequential ones where the engine waits for
             // each operation.
-            if lowered.passes_go_on && (is_synchronous || lowered.is_random) {
+            if lowered.passes_go_on && (loops_go_on || lowered.is_random) {
                 options.pass_bytes.set(Bytes(io_size.max(size.unwrap_or(0))), io_size_span);
             }
         }
@@ -75,15 +75,15 @@ pub(super) fn set_of_device(options: &mut StreamOptions, parsed: &ParsedJob, low
 }
 
 /// A pass ends where its files do and otherwise with what all loops are to move: zones and jumps do not come to the end of their
-/// files, `filesize` puts that behind `size`, and of a mix each kind goes through them by itself. Where an engine does not wait
-/// for each operation, every loop begins anew. Observed with fio 3.33.
+/// files, `filesize` puts that behind `size`, and of a mix each kind goes through them by itself. `loops_go_on`: whether a loop goes on
+/// where the one before it stopped ([`super::engines::FioEngine::goes_on`]). Observed with fio 3.33.
 pub(super) fn join_loops(
     options: &mut StreamOptions,
     parsed: &ParsedJob,
     lowered: &Lowered,
-    is_synchronous: bool,
+    loops_go_on: bool,
 ) {
-    if !is_synchronous {
+    if !loops_go_on {
         return;
     }
     let Settings { operations, files, .. } = &parsed.settings;
@@ -103,10 +103,14 @@ pub(super) fn join_loops(
     let is_more = loops > 1 || options.bytes.get().is_some();
     // Where the files end first, they end every pass. Observed with fio 3.33.
     let of_files = files.filesize.map(|(_, most)| most.saturating_mul(files.count));
-    let is_of_files = options.bytes.get().is_none() && of_files.is_some_and(|most| each.0 >= most);
+    let is_of_files = !is_mix && options.bytes.get().is_none() && of_files.is_some_and(|most| each.0 >= most);
     if !is_more || !(goes_on || jumps) || files.append || is_of_files {
         return;
     }
+    let each = match of_files {
+        Some(most) if is_mix && options.bytes.get().is_none() => Bytes(each.0.min(most)),
+        _ => each,
+    };
     let all = Bytes(each.0.saturating_mul(u64::from(loops)));
     let place = parsed.settings.span("loops", parsed.span);
     options.pass_bytes.set(all, place);

@@ -21,6 +21,14 @@ pub(super) struct FioEngine {
     options: &'static [&'static str],
 }
 
+impl FioEngine {
+    /// Whether a further loop goes on where the one before it stopped, if the files have not ended. Observed with fio 3.33: with engines
+    /// that have done an operation when it is handed to them; the others begin anew, and so does vsync, which gathers several.
+    pub(super) fn goes_on(&self) -> bool {
+        self.is_synchronous && self.engine != Engine::Vsync || self.engine == Engine::Null
+    }
+}
+
 const fn waiting(names: &'static [&'static str], engine: Engine) -> FioEngine {
     FioEngine { names, engine, is_synchronous: true, options: &[] }
 }

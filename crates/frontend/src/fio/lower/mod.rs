@@ -414,7 +414,7 @@ impl Lowering<'_> {
         if let Some(region) = region {
             options.size.set(region, region_span(settings, parsed.span));
         }
-        amounts::set(options, parsed, lowered, place.files(), engine.is_synchronous);
+        amounts::set(options, parsed, lowered, place.files(), engine.goes_on());
         if need.is_special {
             amounts::set_of_device(options, parsed, lowered);
         } else {
@@ -422,7 +422,7 @@ impl Lowering<'_> {
             appends::end(options, parsed, lowered, place.files(), self.faults);
         }
         amounts::set_tails(options, settings, place.files(), lowered.smallest);
-        amounts::join_loops(options, parsed, lowered, engine.is_synchronous);
+        amounts::join_loops(options, parsed, lowered, engine.goes_on());
         self.targets.name_of(&mut self.job, place, &need, parsed, engine.engine)
     }
 
