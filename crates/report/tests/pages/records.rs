@@ -263,7 +263,7 @@ impl Scatter {
     }
 }
 
-/// Gives every interval latencies that scatter around the constructed mean, a rate that wavers, and twice a stall; totals
+/// Gives every interval latencies that scatter around the constructed mean, a rate that wavers, and twice a dip; totals
 /// become the sums of the intervals of the measure phase.
 pub(crate) fn scatter(record: &mut Record, share_drawn: f64) {
     let mut random = Scatter(7);
@@ -272,10 +272,10 @@ pub(crate) fn scatter(record: &mut Record, share_drawn: f64) {
         let streams = step.started.step.streams.len();
         let mut totals = vec![StreamTally::default(); streams];
         for interval in &mut step.intervals {
-            let is_stall = interval.sequence == count * 2 / 5 || interval.sequence == count * 4 / 5;
-            let wavers = 1.0 + 0.03 * random.normal() - if is_stall { 0.55 } else { 0.0 };
+            let is_dip = interval.sequence == count * 2 / 5 || interval.sequence == count * 4 / 5;
+            let wavers = 1.0 + 0.03 * random.normal() - if is_dip { 0.55 } else { 0.0 };
             for kind in &mut interval.tally.kinds {
-                let mean_ns = kind.service.moments.mean_ns() * if is_stall { 3.0 } else { 1.0 };
+                let mean_ns = kind.service.moments.mean_ns() * if is_dip { 3.0 } else { 1.0 };
                 let before = kind.operations;
                 kind.operations = scaled(before, wavers);
                 kind.bytes = kind.bytes / before.max(1) * kind.operations;
