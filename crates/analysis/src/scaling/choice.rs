@@ -387,16 +387,15 @@ fn choose(fits: &[Fit], points: &[Point], weighting: Weighting, loads: &[curve::
     }
     let aicc = |at: usize| fits[at].aicc.unwrap_or(f64::INFINITY);
     let can_fall = |at: usize| matches!(fits[at].law, Law::Usl { .. });
-    let least = |fitting: &mut dyn Iterator<Item = usize>| fitting.map(aicc).fold(f64::INFINITY, f64::min);
     let mut fitting: Vec<usize> = (0..fits.len())
         .filter(|&at| fits[at].aicc.is_some() && is_possible(&fits[at].law, loads))
         .filter(|&at| explains(&fits[at], points, weighting, loads))
         .collect();
     // Where each load was measured once its noise is a guess, and what a law that cannot fall explains far better does not: if it leaves
     // as much elsewhere.
-    let by_law = least(&mut (0..fits.len()).filter(|&at| can_fall(at)));
+    let that_falls = (0..fits.len()).filter(|&at| can_fall(at)).map(aicc).fold(f64::INFINITY, f64::min);
     let is_better = |at: usize| {
-        !can_fall(at) && aicc(at) + AICC_DECISIVE < by_law && leaves_as_much_before(&fits[at], loads)
+        !can_fall(at) && aicc(at) + AICC_DECISIVE < that_falls && leaves_as_much_before(&fits[at], loads)
     };
     let is_noise = loads.iter().all(|load| load.margin.is_none()) && fitting.iter().any(|&at| is_better(at));
     let falls = curve::falls(loads) && !is_noise;

@@ -2,7 +2,8 @@
 //! operation has to have waited through one, as through a stall: all of them may be slower for a while.
 //!
 //! A dip is told from noise twice. Its intervals have to hold fewer operations than counts that scatter as the others do ever hold;
-//! and the others have to keep well above it, since what scatters with a long tail has values far off all the time.
+//! and the others, those beside it among them, have to keep well above it, since what scatters with a long tail has values far off
+//! all the time.
 
 use super::stalls::{CHANCE_MAX, MANY_MIN, is_closed};
 use super::usual::Usual;
@@ -28,8 +29,11 @@ const DIPS_PART: usize = 5;
 pub(super) fn check(seconds: Vec<Second>, view: &StepView<'_>, found: &mut Found) -> Vec<Second> {
     let is_told_by_counts =
         is_closed(view) || seconds.iter().all(|second| second.due.is_some()) && !held::has_bursts(view);
+    if seconds.len() < MANY_MIN || !is_told_by_counts {
+        return seconds;
+    }
     let usual = Usual::of(&seconds, is_closed(view));
-    if seconds.len() < MANY_MIN || !is_told_by_counts || usual.stops {
+    if usual.stops {
         return seconds;
     }
     let dips = dips(&seconds, &usual, may_drain(view));
