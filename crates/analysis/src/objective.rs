@@ -2,6 +2,7 @@
 
 mod certainty;
 mod held_back;
+mod margins;
 mod near_full;
 mod near_idle;
 mod waiting;
@@ -10,6 +11,7 @@ pub use certainty::breaks_clearly;
 pub(crate) use certainty::exceeds_clearly;
 pub use held_back::HeldBack;
 pub(crate) use held_back::{CALM, is_calm};
+pub use margins::Margin;
 
 use crate::load::{LoadPoint, unsupported};
 use crate::queues;
@@ -36,11 +38,6 @@ const BENT_P: f64 = 0.05;
 const ERRORS_FREEDOM: f64 = 1e6;
 /// Standard deviations to either side that hold 95 % of a normal distribution.
 const NORMAL_95: f64 = 1.96;
-/// Least standard error of a latency, as a share: of a percentile what comes from the histogram's buckets alone, which are 1/128 wide
-/// at most and hold values spread evenly (√12 times less), of a mean what keeps operations that are all alike from counting for all.
-const PERCENTILE_ERROR_MIN: f64 = 1.0 / 128.0 / 3.464;
-const MEAN_ERROR_MIN: f64 = 1e-5;
-
 /// What became of one rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
@@ -161,53 +158,6 @@ pub struct Undecided {
     pub there: Estimate,
 }
 
-/// What is left to a goal at the rate in question, or at the highest that kept all.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Margin {
-    /// The goal.
-    pub goal: LatencyGoal,
-    /// The worst latency of the trials of the rate, seconds.
-    pub worst_s: f64,
-    /// What is left from that to the limit, as a share of it; below 0 where it is above.
-    pub left: f64,
-    /// What all trials of the rate tell together, seconds, with its 95 % interval: of several their weighed mean; where one of them
-    /// tells too little by itself, that of how they scatter; where neither has ends, and of one trial, that of the worst. Absent where
-    /// that has no ends.
-    pub together_s: Option<Estimate>,
-}
-
-impl Margin {
-    /// Of trials of one rate; `None` of none.
-    fn of<'a>(
-        which: usize,
-        goal: LatencyGoal,
-        trials: impl Iterator<Item = &'a Trial> + Clone,
-    ) -> Option<Self> {
-        let latency_s = |trial: &Trial| trial.latencies_s[which];
-        let worst = trials.clone().max_by(|a, b| latency_s(a).total_cmp(&latency_s(b)))?;
-        let worst_s = latency_s(worst);
-        let each_s: Vec<f64> = trials.clone().map(latency_s).collect();
-        let all: Option<Vec<Trialled>> = trials.map(|trial| weighed(trial, which, &goal)).collect();
-        let least_share = if goal.quantile.is_some() { PERCENTILE_ERROR_MIN } else { 0.0 };
-        let of_all = match all {
-            Some(all) if all.len() > 1 => certainty::together(&all, least_share),
-            Some(_) => None,
-            None => certainty::scattered(&each_s, least_share),
-        };
-        let own = Some(worst.intervals_s[which]).filter(|(low, high)| *low > 0.0 && high.is_finite());
-        let of_worst = own.map(|interval| Estimate { value: worst_s, interval: Some(interval) });
-        let left = 1.0 - worst_s / goal.limit.as_secs_f64();
-        Some(Self { goal, worst_s, left, together_s: of_all.or(of_worst) })
-    }
-
-    /// Whether it may be chance that the worst of the trials kept the goal, or did not: all of them together do not show it.
-    pub fn is_chance(&self) -> bool {
-        let limit_s = self.goal.limit.as_secs_f64();
-        let interval = self.together_s.and_then(|together| together.interval);
-        interval.is_some_and(|(low, high)| if self.left < 0.0 { low <= limit_s } else { high > limit_s })
-    }
-}
-
 /// The answer to an objective.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Objective {
@@ -306,13 +256,15 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
     let is_answer =
         wanted.is_some() && matches!(state, State::DepthLimited | State::NotMet | State::Overloaded);
     let state = if is_broken_off(record) && !is_answer { State::Unfinished } else { state };
-    let margins =
-        goals.iter().enumerate().filter_map(|(which, goal)| Margin::of(which, *goal, at(rate?))).collect();
+    let both = trials.iter().zip(&points);
+    let of_rate: Vec<(&Trial, &LoadPoint)> =
+        both.filter(|(trial, _)| rate.is_some_and(|rate| is_same(trial.rate, rate))).collect();
+    let alone_s = single.map_or(0.0, |alone| alone.mean_s);
+    let margins = margins::of(goals, &of_rate, queues, alone_s);
     // Near an idle target latency hardly grows with the rate: the slope takes rates from farther off, and an operation alone is
     // the end of the line.
     let is_idle = |single: &LoadPoint| rate.is_none_or(|rate| rate <= IDLE_MAX * single.rate);
-    let near_full =
-        |rate: f64| reached(rate, single.map_or(0.0, |alone| alone.mean_s), queues, &points, &trials, goals);
+    let near_full = |rate: f64| reached(rate, alone_s, queues, &points, &trials, goals);
     let reached = match (single, rate) {
         _ if wanted.is_some() || held_back.is_some() => None,
         (Some(single), _) if is_idle(single) => {
@@ -342,10 +294,9 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
     // What waits for slots that are too few grows without end, and comes in no bouts.
     let is_stationary = !matches!(state, State::Overloaded | State::DepthLimited);
     if let Some(rate) = rate.filter(|_| is_stationary) {
-        let at: Vec<&LoadPoint> =
-            points.iter().zip(&trials).filter(|(_, one)| is_same(one.rate, rate)).map(|one| one.0).collect();
+        let at: Vec<&LoadPoint> = of_rate.iter().map(|(_, point)| *point).collect();
         // What a trial breaks with all that a queue remembers is no luck.
-        let is_clear = trials.iter().any(|one| is_same(one.rate, rate) && one.is_broken_clearly(goals));
+        let is_clear = of_rate.iter().any(|(trial, _)| trial.is_broken_clearly(goals));
         let few = single
             .filter(|_| !is_clear)
             .and_then(|alone| waiting::few_bouts(&at, queues, alone.mean_s, goals));
@@ -551,19 +502,7 @@ fn reached(
     })
 }
 
-/// A trial weighed by the inverse of its variance; `None` where its interval has an open end.
-fn weighed(trial: &Trial, which: usize, goal: &LatencyGoal) -> Option<Trialled> {
-    let (latency_s, (low, high)) = (trial.latencies_s[which], trial.intervals_s[which]);
-    let half = (high - low) / 2.0;
-    if !half.is_finite() || low <= 0.0 {
-        return None;
-    }
-    let least = if goal.quantile.is_some() { PERCENTILE_ERROR_MIN } else { MEAN_ERROR_MIN };
-    let share = (half / NORMAL_95 / latency_s).max(least);
-    Some(Trialled { x: trial.done, y: 1.0 / latency_s, weight: (latency_s / share).powi(2) })
-}
-
-/// The same where the limit is near to what an operation takes alone: the line begins there. Of the mean it is that of its inverse,
+/// As [`reached`] where the limit is near to what an operation takes alone: the line begins there. Of the mean it is that of its inverse,
 /// where trials count by their operations; of a percentile see `near_idle`. `rate`: near which it is looked for; absent where none
 /// was kept: from the lowest on. `shares`: for each goal those within its limit.
 fn reached_from(

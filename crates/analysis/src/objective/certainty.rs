@@ -2,11 +2,10 @@
 //! operations that follow one another resemble one another: the larger interval counts of that of independent operations
 //! and that of stretches of time.
 
+use super::Trialled;
 use super::near_idle::Share;
-use super::{BENT_P, ERRORS_FREEDOM, NORMAL_95, Trialled};
 use crate::load::LoadPoint;
-use crate::scaling::Estimate;
-use crate::statistics::{Sample, f_beyond, rank_bounds, subsessions, t_quantile};
+use crate::statistics::{rank_bounds, subsessions, t_quantile};
 use fathom_metrics::{Latency, bucket_of};
 use fathom_schema::{Interval, LatencyGoal, OperationKind, Phase, StepRecord};
 
@@ -68,36 +67,6 @@ pub(super) fn beyond(point: &LoadPoint, goal: &LatencyGoal) -> Trialled {
     // Operations that take all the same time have no variance: a millionth is no matter.
     let least = (y * 1e-6).powi(2).max(f64::MIN_POSITIVE);
     Trialled { x: point.rate, y, weight: count / variance.max(least) }
-}
-
-/// What several trials of one rate tell together, in seconds, with its 95 % interval: the mean of the inverses of their
-/// latencies, weighed by those of their variances. Where they lie farther apart than chance brings (F test), Student's t of how
-/// they scatter counts. `least_share`: what the error is at least, as a share, that all of them have in common.
-pub(super) fn together(trials: &[Trialled], least_share: f64) -> Option<Estimate> {
-    let weights: f64 = trials.iter().map(|trial| trial.weight).sum();
-    let mean = trials.iter().map(|trial| trial.weight * trial.y).sum::<f64>() / weights;
-    let freedom = trials.len() as f64 - 1.0;
-    let left = trials.iter().map(|trial| trial.weight * (trial.y - mean).powi(2)).sum::<f64>();
-    let scatter = left / freedom.max(1.0);
-    let are_apart = freedom >= 1.0 && f_beyond(scatter, freedom, ERRORS_FREEDOM).is_some_and(|p| p < BENT_P);
-    let width = if are_apart { scatter.sqrt() * t_quantile(0.95, freedom) } else { NORMAL_95 };
-    let half = (width / weights.sqrt()).max(NORMAL_95 * least_share * mean);
-    let is_told = mean.is_finite() && half < mean;
-    is_told
-        .then(|| Estimate { value: 1.0 / mean, interval: Some((1.0 / (mean + half), 1.0 / (mean - half))) })
-}
-
-/// The same by how they scatter alone (Student's t), where one of them is too short to tell its own error; two at least.
-pub(super) fn scattered(latencies_s: &[f64], least_share: f64) -> Option<Estimate> {
-    if latencies_s.len() < 2 {
-        return None;
-    }
-    let inverses: Vec<f64> = latencies_s.iter().map(|latency_s| 1.0 / latency_s).collect();
-    let Sample { count, mean, variance } = Sample::of(&inverses);
-    let half = t_quantile(0.95, count as f64 - 1.0) * (variance / count as f64).sqrt();
-    let half = half.max(NORMAL_95 * least_share * mean);
-    (mean.is_finite() && half < mean)
-        .then(|| Estimate { value: 1.0 / mean, interval: Some((1.0 / (mean + half), 1.0 / (mean - half))) })
 }
 
 /// By how much the variance of what a goal is about exceeds that of as many independent operations, 1 at least: from how far
@@ -235,49 +204,6 @@ mod tests {
         let mut record = record(&[StreamShape::default()]);
         record.steps.clear();
         record
-    }
-
-    #[test]
-    fn trials_of_one_rate_tell_more_together_and_no_more_than_their_scatter() {
-        // Errors of 1 % each: of four together half of that.
-        let trial =
-            |latency_s: f64| Trialled { x: 1.0, y: 1.0 / latency_s, weight: (latency_s / 0.01).powi(2) };
-        let half = |latencies_s: &[f64], least: f64| {
-            let all: Vec<Trialled> = latencies_s.iter().map(|latency_s| trial(*latency_s)).collect();
-            let (low, high) = together(&all, least).and_then(|found| found.interval).expect("it has one");
-            (high - low) / 2.0
-        };
-        assert!((half(&[1.0; 4], 0.0) - 1.96 * 0.005).abs() < 1e-5, "{}", half(&[1.0; 4], 0.0));
-        assert!((half(&[1.0], 0.0) - 1.96 * 0.01).abs() < 1e-4, "{}", half(&[1.0], 0.0));
-        // What all have in common does not become less.
-        assert!((half(&[1.0; 4], 0.008) - 1.96 * 0.008).abs() < 1e-4, "{}", half(&[1.0; 4], 0.008));
-        // A scatter that chance brings makes it no wider.
-        let off = [1.0 / 1.011, 1.0 / 0.989];
-        assert!((half(&off, 0.0) / (1.96 * 0.01 / 2.0_f64.sqrt()) - 1.0).abs() < 0.02, "{}", half(&off, 0.0));
-        // Four that scatter by 10 %: t(0.975, 3) = 3.182 of 10 % / 2, and the mean of inverses is a little off 1.
-        let scattered = [1.0 / 1.1, 1.0 / 0.9, 1.0 / 1.1, 1.0 / 0.9];
-        let expected = 3.182 * (4.0_f64 / 3.0).sqrt() * 0.1 / 2.0;
-        assert!(
-            (half(&scattered, 0.0) / expected - 1.0).abs() < 0.1,
-            "{expected}: {}",
-            half(&scattered, 0.0)
-        );
-        // By their scatter alone: t(0.975, 2) = 4.303.
-        let apart: [f64; 3] = [1.1, 1.0, 0.9];
-        assert_eq!(super::scattered(&[1.0], 0.0), None);
-        let (low, high) = super::scattered(&apart, 0.0).and_then(|found| found.interval).expect("it has one");
-        let mean = (1.0 / 1.1 + 1.0 + 1.0 / 0.9) / 3.0;
-        let squares: f64 = apart.iter().map(|latency_s| (1.0 / latency_s - mean).powi(2)).sum();
-        let half = 4.302_653 * (squares / 2.0 / 3.0_f64).sqrt();
-        // Those that fall into one bucket are known no better than buckets tell.
-        let alike = super::scattered(&[1.0; 3], 0.01).and_then(|found| found.interval).expect("it has one");
-        assert!((alike.1 - alike.0 - 2.0 * 0.0196).abs() < 1e-4, "{alike:?}");
-        assert!((low - 1.0 / (mean + half)).abs() < 1e-6 && (high - 1.0 / (mean - half)).abs() < 1e-6);
-        assert_eq!(
-            together(&[Trialled { x: 1.0, y: 1.0, weight: 1.0 }], 0.0),
-            None,
-            "it may be nothing at all"
-        );
     }
 
     #[test]

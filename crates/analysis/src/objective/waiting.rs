@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 
 /// Bouts of waiting that a trial has at least to show how they differ: of fewer the largest decides.
 const BOUTS_MIN: f64 = 10.0;
+/// Bouts in which a queue comes to rest.
+const RELAXATION_BOUTS: f64 = 4.0;
 /// Part of a limit that waiting has to bring for it to be the queue that breaks it.
 const OF_QUEUE_MIN: f64 = 2.0 / 3.0;
 
@@ -27,14 +29,14 @@ struct Waiting {
 
 impl Waiting {
     /// How long a bout of waiting lasts, seconds: a queue of mean wait W comes back from a high level within λ·W², four times
-    /// of which is its relaxation time (M/M/1: 1/(μ·(1 − √ρ)²), Cohen 1982).
+    /// of which ([`RELAXATION_BOUTS`]) is its relaxation time (M/M/1: 1/(μ·(1 − √ρ)²), Cohen 1982).
     fn bout_s(self) -> f64 {
         self.rate / self.queues * self.wait_s * self.wait_s
     }
 
     /// Seconds that a trial takes to have enough of the bouts that decide what a goal is about.
     fn takes_s(self, goal: &LatencyGoal) -> f64 {
-        let share = goal.quantile.map_or(0.25, |q| 1.0 - q);
+        let share = goal.quantile.map_or(1.0 / RELAXATION_BOUTS, |q| 1.0 - q);
         BOUTS_MIN * self.bout_s() / self.queues / share
     }
 
@@ -55,6 +57,14 @@ pub(super) fn inflation(point: &LoadPoint, queues: f64, goal: &LatencyGoal, alon
         return 1.0;
     }
     in_common(waiting.rate / queues, waiting.wait_s)
+}
+
+/// Whether what waits comes to rest within a trial: ten relaxation times last as long as it at most. One that is shorter begins with
+/// an empty queue and ends before it has filled, so that what it shows is too little, and the same of others like it.
+pub(super) fn comes_to_rest(point: &LoadPoint, queues: f64, alone_s: f64) -> bool {
+    let waiting = Waiting { rate: point.rate, queues, wait_s: (point.mean_s - alone_s).max(0.0) };
+    let lasts_s = point.response.moments.count as f64 / point.rate;
+    lasts_s >= BOUTS_MIN * RELAXATION_BOUTS * waiting.bout_s()
 }
 
 /// How long trials of a rate would have to last, in seconds, where they have few of the bouts in which operations wait beyond a
@@ -189,6 +199,17 @@ mod tests {
         let few = few_bouts(&[&four], 4.0, 1e-3, &["p99<46ms".parse().expect("a goal")]);
         assert_eq!(few.map(|few| few.0), Some(19.0));
         assert_eq!(few_bouts(&[], 1.0, 1e-3, &["p99<1ms".parse().expect("a goal")]), None);
+    }
+
+    #[test]
+    fn a_queue_comes_to_rest_in_ten_relaxation_times() {
+        // At 950/s operations wait 19 ms: 950 · 0.019² · 4 · 10 s.
+        let rests = |seconds: f64| comes_to_rest(&queue(950.0, seconds), 1.0, 1e-3);
+        assert!(!rests(13.0) && rests(14.0));
+        assert!(comes_to_rest(&queue(300.0, 0.1), 1.0, 1e-3), "hardly anything waits");
+        // Of four beside one another each is as full as one.
+        let four = LoadPoint { rate: 3800.0, ..queue(950.0, 4.0 * 13.0) };
+        assert!(!comes_to_rest(&four, 4.0, 1e-3));
     }
 
     #[test]
