@@ -5,8 +5,8 @@
 use crate::links::Links;
 use crate::remarks::Remarks;
 use fathom_model::{
-    Amount, Dialect, Job, MemoryKind, Named, Rate, Span, StageOptions, StreamOptions, TargetKind,
-    TargetOptions, Verify, WorkloadOptions,
+    Amount, ByKind, Dialect, Direction, Job, MemoryKind, MixLine, Named, Rate, Span, StageOptions,
+    StreamOptions, TargetKind, TargetOptions, Verify, WorkloadOptions,
 };
 use fathom_units::{Bytes, Nanos, Ratio};
 use std::collections::HashSet;
@@ -63,6 +63,11 @@ pub(crate) fn of_job(job: &Job, offers_rates: bool, remarks: &mut Remarks) {
         }
         if aims_at_some && all_are {
             idle_on_simulated(&stream.options, &mut idle);
+        } else if let Some(workload) = links.workload_of(stream)
+            && !Kinds::of(&workload.options).writes
+            && stream.options.trace.get().is_none()
+        {
+            idle(stream.options.until_full.span(), "until_full", "nothing is written");
         }
     }
 }
@@ -251,21 +256,47 @@ fn idle_on_simulated(options: &StreamOptions, idle: &mut Idle<'_>) {
     }
 }
 
+/// Whether something is so of any line of a workload's mix, or, where it has none, of its own options.
+fn is_any(options: &WorkloadOptions, own: bool, of_line: &dyn Fn(&MixLine) -> bool) -> bool {
+    options.mix.get().map_or(own, |lines| lines.iter().any(of_line))
+}
+
+/// Which kinds of operations a workload has.
+struct Kinds {
+    reads: bool,
+    writes: bool,
+    trims: bool,
+}
+
+impl Kinds {
+    fn of(options: &WorkloadOptions) -> Self {
+        let any = |one: bool, of_line: &dyn Fn(&MixLine) -> bool| is_any(options, one, of_line);
+        let trims = any(*options.trim.get() > Ratio::ZERO, &|line| line.trim > Ratio::ZERO);
+        let writes = (trims && *options.trim_then_write.get())
+            || any(options.read.get().value() + options.trim.get().value() < 1.0, &|line| {
+                line.read.value() + line.trim.value() < 1.0
+            });
+        let reads = any(*options.read.get() > Ratio::ZERO, &|line| line.read > Ratio::ZERO);
+        Self { reads, writes, trims }
+    }
+}
+
 /// Options that are only about kinds of operations, or about ways to choose places, that the workload has not.
 fn idle_operations(options: &WorkloadOptions, idle: &mut Idle<'_>) {
-    let lines = options.mix.get();
-    let any = |one: bool, of_line: &dyn Fn(&fathom_model::MixLine) -> bool| {
-        lines.map_or(one, |lines| lines.iter().any(of_line))
-    };
+    let any = |one: bool, of_line: &dyn Fn(&MixLine) -> bool| is_any(options, one, of_line);
     let random = any(options.access.get().random > Ratio::ZERO, &|line| line.access.random > Ratio::ZERO);
     let sequential = any(options.access.get().random < Ratio::ONE, &|line| line.access.random < Ratio::ONE);
-    let trims = any(*options.trim.get() > Ratio::ZERO, &|line| line.trim > Ratio::ZERO);
-    let writes = (trims && *options.trim_then_write.get())
-        || any(options.read.get().value() + options.trim.get().value() < 1.0, &|line| {
-            line.read.value() + line.trim.value() < 1.0
-        });
-    let reads = any(*options.read.get() > Ratio::ZERO, &|line| line.read > Ratio::ZERO);
+    let Kinds { reads, writes, trims } = Kinds::of(options);
     let kinds = [reads, writes, trims].into_iter().filter(|&does| does).count();
+    let of_none = |kind: &Option<Direction>| match kind {
+        Some(Direction::Read) => !reads,
+        Some(Direction::Write) => !writes,
+        Some(Direction::Trim) => !trims,
+        None => false,
+    };
+    if options.align_of.get().is_some_and(|ByKind(parts)| parts.iter().all(|(kind, _)| of_none(kind))) {
+        idle(options.align_of.span(), "align_of", "no operation is of a kind that it names");
+    }
     if !random {
         for (span, option) in [
             (options.align.span(), "align"),
@@ -408,6 +439,18 @@ fn beside_of_workload(options: &WorkloadOptions) -> Beside {
 /// Those of what a stream goes through.
 fn beside_of_passage(options: &StreamOptions) -> Beside {
     vec![
+        (
+            options.trace.get().is_none(),
+            "the stream replays no trace",
+            vec![
+                (options.trace_timed.span(), "trace_timed"),
+                (options.trace_makes_files.span(), "trace_makes_files"),
+                (options.trace_speed_percent.span(), "trace_speed_percent"),
+                (options.trace_scale.span(), "trace_scale"),
+                (options.trace_align.span(), "trace_align"),
+                (options.trace_skip.span(), "trace_skip"),
+            ],
+        ),
         (
             options.bytes.get().is_none(),
             "the stream has no bytes that passes would have to move",

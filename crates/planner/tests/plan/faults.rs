@@ -718,6 +718,16 @@ fn advice_for_jobs_that_run() {
         ],
     );
     check(
+        &job("", "align_of = [\"write 8KiB\"]", "until_full = true\ntrace_makes_files = false"),
+        DISK,
+        same,
+        &[
+            "plan.no-effect: align_of has no effect: no operation is of a kind that it names; leave it out",
+            "plan.no-effect: trace_makes_files has no effect: the stream replays no trace; leave it out",
+            "plan.no-effect: until_full has no effect: nothing is written; leave it out",
+        ],
+    );
+    check(
         &job("", "align = \"8KiB\"", "think_every = 8").replace("60s", "2s"),
         DISK,
         same,
