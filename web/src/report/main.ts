@@ -1,4 +1,4 @@
-// The script of a report file: finds the places of charts, draws those that come into view, and opens for print what a
+// The script of a report file: finds the places of charts, draws those that come into view and then the first of the others, and opens for print what a
 // reader may want on paper. The page is whole without it.
 
 import { flushSync, mount } from "svelte";
@@ -42,6 +42,27 @@ function specOf(kind: string, title: string, step: StepCharts | undefined, chart
   }
 }
 
+/** Charts that are drawn though nobody has come to them yet. */
+const AHEAD_MAX = 48;
+
+/** Draws what is open, from the top, whenever there is nothing else to do: who takes a picture of the page has all of it. */
+function drawAhead(specs: Map<Element, Spec>, draw: (figure: Element) => void): void {
+  let left = AHEAD_MAX;
+  const next = () => {
+    const figure = [...specs.keys()].find((one) => one.closest("details:not([open])") === null);
+    if (!figure || left-- === 0) return;
+    draw(figure);
+    later(next);
+  };
+  later(next);
+}
+
+/** When the browser has time, where it can tell. */
+function later(todo: () => void): void {
+  if ("requestIdleCallback" in globalThis) requestIdleCallback(todo);
+  else setTimeout(todo);
+}
+
 function place(figure: HTMLElement, charts: Charts, watch: IntersectionObserver, specs: Map<Element, Spec>): void {
   const { chart = "", step: index, plot } = figure.dataset;
   const step = charts.steps.find((other) => String(other.index) === index);
@@ -72,6 +93,7 @@ function start(): void {
     { rootMargin: "400px" },
   );
   for (const figure of document.querySelectorAll<HTMLElement>("figure[data-chart]")) place(figure, charts, watch, specs);
+  drawAhead(specs, draw);
   addEventListener("beforeprint", () => {
     for (const figure of [...specs.keys()]) if (figure.closest("details:not([open])") === null) draw(figure);
     flushSync();
