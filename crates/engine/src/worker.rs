@@ -781,7 +781,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         if E::SYNCHRONOUS {
             // One operation at a time: in flight exactly while it is served.
             cell.in_flight_ns = cell.service_sum_ns() + cell.failed_ns;
-            cell.depth_levels[0] = cell.operations();
+            cell.depth_levels[0] = cell.operations() + cell.failed();
         }
     }
 }

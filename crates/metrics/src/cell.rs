@@ -236,6 +236,11 @@ impl Cell {
         self.kinds.iter().flatten().map(|kind| kind.service.count()).sum()
     }
 
+    /// Operations of all kinds that ended with an error.
+    pub fn failed(&self) -> u64 {
+        self.kinds.iter().flatten().map(|kind| kind.errors_total()).sum()
+    }
+
     /// True when no operation was counted, and no connection.
     pub fn is_empty(&self) -> bool {
         self.connections.is_empty() && self.kinds.iter().flatten().all(|kind| kind.is_empty())

@@ -183,6 +183,28 @@ fn a_job_that_goes_on_after_its_errors_has_not_failed() {
     }
 }
 
+/// The depth at which operations were handed over is that of those that failed, too.
+#[test]
+fn failed_operations_were_in_flight() {
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("failed_operations_were_in_flight", &why);
+    }
+    for engine in ["psync", "sync", "pvsync2"] {
+        let line = format!(
+            "--name=a --filename=/dev/full --rw=write --size=64k --continue_on_error=write --ioengine={engine} \
+             --output-format=json"
+        );
+        let of = |program: &[&str]| {
+            let ended = prepared().run(&program.iter().copied().chain(line.split(' ')).collect::<Vec<_>>());
+            let from = ended.out.find('{').expect("there is a document");
+            let document: serde_json::Value = serde_json::from_str(&ended.out[from..]).expect("it is whole");
+            let job = document["jobs"][0].clone();
+            (job["write"]["total_ios"].clone(), job["iodepth_level"].clone(), job["iodepth_submit"].clone())
+        };
+        assert_eq!(of(&[FATHOM, "fio"]), of(&["fio"]), "{line}");
+    }
+}
+
 #[test]
 fn a_job_whose_files_may_not_be_opened_fails_by_itself() {
     let nobody: Vec<&str> = NOBODY.split(' ').chain([FATHOM, "--version"]).collect();
