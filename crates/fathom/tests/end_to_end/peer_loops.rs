@@ -64,6 +64,7 @@ fn a_further_loop_goes_on_or_begins_anew_by_the_engine() {
             ("--rw=rw --bs=4k --size=32k --filesize=128k --loops=3", 0),
             ("--rw=rw --bs=4k --size=32k --io_size=64k --loops=2", 0),
             ("--rw=rw --bs=4k --size=32k --io_size=64k", 0),
+            ("--rw=rw --bs=4k --filesize=64k --loops=2", 0),
         ]
         .map(|(line, there)| (format!("--ioengine={engine} {line}"), there));
         check(test, &lines.each_ref().map(|(line, there)| (line.as_str(), *there)));

@@ -87,8 +87,13 @@ pub(super) fn join_loops(
         return;
     }
     let Settings { operations, files, .. } = &parsed.settings;
+    let is_mix = matches!(operations.rw.as_str(), "rw" | "readwrite") && !lowered.is_random;
+    let is_from_start = options.offset.get() == &Amount::Bytes(Bytes(0));
+    // A mix over all of one file, whose size is given for it alone, is one of that size.
+    let of_file = files.filesize.filter(|(least, most)| least == most && files.count == 1 && is_from_start);
     let size = match operations.size {
         Some(Size::Bytes(size)) if size > 0 => Some(Bytes(size)),
+        Some(Size::Bytes(_) | Size::Percent(100)) | None if is_mix => of_file.map(|(_, most)| Bytes(most)),
         _ => None,
     };
     let each = match options.bytes.get() {
@@ -98,7 +103,6 @@ pub(super) fn join_loops(
     };
     let (Some(&loops), Some(each)) = (options.passes.get(), each) else { return };
     let jumps = *lowered.options.stride.get() != 0 && lowered.passes_go_on;
-    let is_mix = matches!(operations.rw.as_str(), "rw" | "readwrite") && !lowered.is_random;
     let goes_on = lowered.options.zones.get().is_some() || files.filesize.is_some() || is_mix;
     let is_more = loops > 1 || options.bytes.get().is_some();
     // Where the files end first, they end every pass. Observed with fio 3.33.
