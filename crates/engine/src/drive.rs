@@ -662,7 +662,12 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             cell.complete_sizes[fathom_metrics::size_class(u32::try_from(found).unwrap_or(u32::MAX))] += 1;
         }
         // Edges first: a completion belongs to the interval and the phase it fell into.
-        if self.needs_control(completed) {
+        // The last of all, right at an edge, ends the interval before it: there would be none for it to fall into.
+        let ends_it = |worker: &Self| {
+            let is_last = worker.state == State::Drain || worker.state == State::Measure && worker.spent();
+            is_last && completed == worker.next_event && found == in_flight
+        };
+        if self.needs_control(completed) && !ends_it(self) {
             self.control(completed);
         }
         if found > 1 && self.went_together() && self.schedule.is_none() && !self.looks_closer {

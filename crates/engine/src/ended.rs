@@ -185,10 +185,10 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     /// Keeps an operation by itself; a cell that has no room for another goes at once.
     #[inline(never)]
     fn keep_row(&mut self, slot: &Slot, moved: u64, completed: Nanos) {
-        if !self.recorder.keeps_rows
-            || self.state == State::Ramp
-            || slot.operation.kind == OperationKind::Sync
-        {
+        // What an error ends in its ramp is of the ramp to its end.
+        let is_of_ramp = self.state == State::Ramp
+            || self.recorder.phase() == Phase::Ramp && !self.stream.limits.ramp_counts;
+        if !self.recorder.keeps_rows || is_of_ramp || slot.operation.kind == OperationKind::Sync {
             return;
         }
         let since_start = |at: Nanos| at.since(self.times.step_start);

@@ -15,6 +15,7 @@ use fathom_units::Nanos;
 use rustix::fs::{self, XattrFlags};
 use std::fs::{File, Metadata};
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 /// The extended attribute.
 pub const MARK: &str = "user.fathom";
@@ -74,6 +75,18 @@ pub(crate) fn finish(file: &File) {
 /// Marks an open file as fathom's and laid out.
 pub(crate) fn complete(file: &File) {
     seal(file, "");
+}
+
+/// Takes over a file that a killed run was writing: it is fathom's again, and unchanged. For who knows that nobody has written to it
+/// since; `false` where its mark does not name that run, or it was not laid out in full.
+pub fn take_over(path: &Path, run: &str) -> bool {
+    let Ok(file) = File::open(path) else { return false };
+    let of_run = VoidMark::Unended { run: run.to_owned() };
+    let is_left = read(&file) == Mark::Void { because: of_run, unfinished: false };
+    if is_left {
+        complete(&file);
+    }
+    is_left
 }
 
 /// Takes the mark away: the file holds what someone else has written.
@@ -172,7 +185,6 @@ fn is_like(likeness: &str, meta: &Metadata) -> bool {
 mod tests {
     use super::*;
     use std::io::Write;
-    use std::path::Path;
     use std::process::Command;
 
     /// What happens to a file of 4 bytes with a mark, and what the mark says then.
@@ -242,6 +254,13 @@ mod tests {
         };
         check("a run that ended", |file| begin(file, "RUN"), end, &Mark::Ours);
         check("a layout that did not", |file| begin_layout(file, "RUN"), end, &unended(true));
+        let take: fn(&mut File, &Path) = |file, path| {
+            file.write_all(b"data").unwrap();
+            assert!(!take_over(path, "OTHER"));
+            take_over(path, "RUN");
+        };
+        check("a run that is gone on with", |file| begin(file, "RUN"), take, &Mark::Ours);
+        check("a layout that is gone on with", |file| begin_layout(file, "RUN"), take, &unended(true));
     }
 
     #[test]

@@ -541,15 +541,18 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
                     self.leave_surplus();
                     self.state = State::Drain;
                 }
-                // While draining, the last interval stays open: what was issued in it belongs to it.
-                State::Drain => {}
-                State::Ramp | State::Measure | State::Verify => {
+                // When the time is up, the last interval stays open: what was issued in it belongs to it.
+                State::Drain if at >= self.times.measure_end => {}
+                State::Ramp | State::Measure | State::Drain | State::Verify => {
                     // Several edges passed at once: one cell covers them all.
                     let behind = now.since(at) >= self.times.interval;
                     if behind {
                         self.recorder.mark_late();
                     } else {
-                        self.hand_over(at, self.phase(), !self.clock.is_virtual());
+                        // What an error ends in its ramp is of the ramp to its end.
+                        let is_over = self.state == State::Drain;
+                        let phase = if is_over { self.recorder.phase() } else { self.phase() };
+                        self.hand_over(at, phase, !self.clock.is_virtual());
                         self.clock.discipline();
                         self.keep_together(at);
                     }
@@ -590,8 +593,8 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     }
 
     pub(crate) fn hand_over(&mut self, at: Nanos, next: Phase, may_merge: bool) {
-        // What comes due while writes are read back is no load of any interval.
-        if self.state != State::Verify {
+        // What comes due while writes are read back is no load of any interval, and nothing does when no more are issued.
+        if !matches!(self.state, State::Drain | State::Verify) {
             self.come_due(at);
         }
         self.complete_cell();

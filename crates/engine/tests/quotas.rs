@@ -45,9 +45,7 @@ fn counts(outcome: &Outcome) -> (u64, u64) {
     let took_ns = reads.service.moments.sum_ns + tally.failed_ns;
     let in_flight_ns = tally.in_flight_ns + tally.outside_ns;
     assert!((took_ns / in_flight_ns - 1.0).abs() < 1e-3, "{took_ns} ns taken, {in_flight_ns} ns in flight");
-    // The last goes on until all that was issued in it is back.
-    let (_, before) = outcome.intervals.split_last().expect("there are some");
-    for interval in before {
+    for interval in &outcome.intervals {
         let is_one = interval.end.since(interval.start) <= INTERVAL;
         assert!(is_one || interval.late, "{interval:?}");
     }
@@ -108,7 +106,7 @@ fn a_pause_in_which_all_are_under_way_breaks_no_demand() {
         let error_share = Ratio::new(0.3).expect("it is a share");
         let service = device(SimService::Constant { ns: MS }, 4);
         let sim = SimDevice { error_share, stalls: vec![(stalled_ms * MS, 3000 * MS)], ..service };
-        let outcome = run(step(TargetKind::Sim(sim), stream));
+        let outcome = run(Step { interval: INTERVAL, ..step(TargetKind::Sim(sim), stream) });
         let ended = outcome.intervals.last().expect("there are some").end;
         assert!(ended > Nanos::secs(3), "it ended at {ended}, before the device stood still for 3 s");
         assert_eq!(counts(&outcome).0, OPERATIONS, "standing still from {stalled_ms} ms on");
@@ -146,5 +144,20 @@ fn operations_that_fail_are_done_again_when_others_are_due() {
         let (completed, failed) = counts(&outcome);
         let worker = &outcome.executed.streams[0].workers[0];
         assert_eq!((worker.waiting, worker.tally.arrivals), (0, completed + failed), "{share}: {worker:?}");
+    }
+}
+
+/// What completes right at an edge, as the last of all, is of the interval that ends there: it has no other to fall into.
+#[test]
+fn the_last_operation_ends_the_last_interval() {
+    for (depth, service_ms, expect) in [(1, 100, vec![9, 11]), (4, 400, vec![8, 12])] {
+        let mut stream = stream(EngineKind::Sim, depth);
+        stream.limits =
+            StreamLimits { time: TimeLimit::Unbounded, operations: Quota::AtMost(20), ..stream.limits };
+        let sim = device(SimService::Constant { ns: service_ms * MS }, depth);
+        let outcome = run(step(TargetKind::Sim(sim), stream));
+        let of = |interval: &Interval| (interval.end.0 / MS, interval.tally.kinds[0].operations);
+        let found: Vec<(u64, u64)> = outcome.intervals.iter().map(of).collect();
+        assert_eq!(found.iter().map(|one| one.1).collect::<Vec<_>>(), expect, "{found:?}");
     }
 }

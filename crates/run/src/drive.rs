@@ -23,6 +23,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+/// What is noted where files stay that were to be removed, since the run may be gone on with.
+pub const FILES_STAY: &str = "files that were to be removed stay, so that the test can be gone on with";
+
 /// What is needed to run.
 pub struct RunRequest {
     /// Yields the steps; already judged to be safe.
@@ -145,8 +148,7 @@ pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
         (ended, _) => outcome_of(ended, stop.signal()),
     };
     if can_be_resumed && outcome != Outcome::Complete && keep(&mut preview) {
-        let message = "files that were to be removed stay, so that the test can be gone on with".to_owned();
-        runner.note(NoteKind::Target, Severity::Info, message);
+        runner.note(NoteKind::Target, Severity::Info, FILES_STAY.to_owned());
     }
     let Tidied { left_behind, remarks } = prepare::clean_up(&preview, &used);
     for message in remarks {

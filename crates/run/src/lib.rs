@@ -16,7 +16,7 @@ mod zeroes;
 
 pub use bus::{Bus, Sink, SinkError};
 pub use changes::{Changes, NewLoad, RateChange};
-pub use drive::{RunError, RunOutcome, RunRequest, claim, run};
+pub use drive::{FILES_STAY, RunError, RunOutcome, RunRequest, claim, run};
 pub use fathom_engine::prepare::Claims;
 pub use fathom_engine::prepare::{PrepareError, Progress};
 pub use fathom_engine::{ExecuteError, RealClock, probe, wall_ms};

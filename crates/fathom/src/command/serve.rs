@@ -9,7 +9,7 @@ use fathom_engine::RealClock;
 use fathom_model::{Diagnostics, Job, Level};
 use fathom_planner::Plan;
 use fathom_report::Summary;
-use fathom_schema::{Facts, Record, Severity, SteadyQuestion, StepRecord, TargetKind};
+use fathom_schema::{Facts, Record, Severity, SteadyQuestion, StepRecord};
 use fathom_serve::{Machine, Preset, Role, Server, Settings, Unfinished, Upload};
 use std::path::{Path, PathBuf};
 
@@ -141,15 +141,8 @@ impl Machine for ThisMachine {
 
     fn unfinished(&self, record: Record) -> Result<Unfinished, String> {
         let (question, record) = steady::left(record)?;
-        // What the run before was to remove, it has left to this one; its first steps may be those of a run before it. Of
-        // targets that differ in it, the job says it.
-        let targets = record.steps.last().into_iter().flat_map(|step| &step.started.step.targets);
-        let mut files = targets.filter_map(|target| match target.kind {
-            TargetKind::File { remove_after, .. } => Some(remove_after),
-            _ => None,
-        });
-        let removes = files.next() == Some(true) && files.all(|is_removed| is_removed);
-        let Loaded { job, title, diagnostics, .. } = steady::job_of(&question, &record, removes);
+        let Loaded { job, title, diagnostics, .. } =
+            steady::job_of(&question, &record, steady::removes(&record));
         match diagnostics.all().iter().find(|one| one.level == Level::Error) {
             Some(fault) => Err(fault.message.clone()),
             None => Ok(Unfinished { question, job, diagnostics, title, record }),

@@ -14,7 +14,7 @@ use fathom_planner::search::{Search, SteadySearch};
 use fathom_planner::{Plan, PlanNote};
 use fathom_schema::{
     CapacityPart, DeviceClass, Facts, FileKind, Note, NoteKind, Question, Record, Severity, SteadyQuestion,
-    SteadyTest, StepRecord, TargetFact, Threshold, TrimBy, VoidMark,
+    SteadyTest, StepRecord, TargetFact, TargetKind, Threshold, TrimBy, VoidMark,
 };
 use fathom_units::Bytes;
 use std::borrow::Cow;
@@ -122,7 +122,7 @@ fn try_run(args: &SteadyArgs) -> Result<Exit, Exit> {
         None => (question(args), None),
     };
     let mut loaded = match &earlier {
-        Some(record) => job_of(&asked, record, args.conditions.remove),
+        Some(record) => job_of(&asked, record, args.conditions.remove || removes(record)),
         None => loaded(&asked, args.conditions.remove),
     };
     args.manner.bounds.add_to(&mut loaded);
@@ -218,6 +218,10 @@ pub(crate) fn go_on(plan: &mut Plan, now: &Facts, earlier: Record) -> Result<Vec
     let done = pts::resumable(&earlier);
     if let Some(Question::Steady(SteadyQuestion { targets, .. })) = &earlier.started.question {
         same_targets(targets, &earlier.started.facts, now, &|is| is_left(&earlier, is))?;
+        // Else this run's writes would be those of nobody, and it could not be gone on with in its turn.
+        for fact in now.targets.iter().filter(|fact| is_left(&earlier, fact)) {
+            fathom_engine::take_over(&fact.path, &earlier.started.run);
+        }
     }
     let Record { started, mut steps, notes, finished: _ } = earlier;
     // In an older record the steps alone have them. What is asked for now takes their place: else a test that its condition has
@@ -231,8 +235,8 @@ pub(crate) fn go_on(plan: &mut Plan, now: &Facts, earlier: Record) -> Result<Vec
     plan.thresholds.extend(further);
     // What makes a result doubtful stays with it.
     for Note { at: _, kind, severity, message } in notes {
-        // A mark belongs to a time of that run.
-        if kind == NoteKind::Mark {
+        // A mark belongs to a time of that run, and so does that its files were left to this one.
+        if kind == NoteKind::Mark || message == fathom_run::FILES_STAY {
             continue;
         }
         let note = PlanNote { kind, severity, message };
@@ -320,6 +324,17 @@ fn is_all_left(earlier: &Record, store: &Path) -> bool {
     let is_foreign = |fact: &&TargetFact| fact.file.as_ref().is_some_and(|file| !file.made_by_fathom);
     let mut foreign = now.targets.iter().filter(is_foreign).peekable();
     foreign.peek().is_some() && foreign.all(|fact| is_left(earlier, fact))
+}
+
+/// Whether a test that was ended was to remove its files, which it has left to the one that goes on.
+pub(crate) fn removes(record: &Record) -> bool {
+    // Its first steps may be those of a run before it. Of targets that differ in it, the job says it.
+    let targets = record.steps.last().into_iter().flat_map(|step| &step.started.step.targets);
+    let mut files = targets.filter_map(|target| match target.kind {
+        TargetKind::File { remove_after, .. } => Some(remove_after),
+        _ => None,
+    });
+    files.next() == Some(true) && files.all(|is_removed| is_removed)
 }
 
 /// The job that the steps of a test changed that is gone on with: as it was sent, or as the command line made it. `removes`:

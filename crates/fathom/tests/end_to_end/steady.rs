@@ -2,6 +2,7 @@
 //! ended and goes on.
 
 use crate::support::{Bench, number};
+use rustix::process::Signal;
 use serde_json::Value;
 
 #[test]
@@ -293,7 +294,7 @@ fn a_test_that_was_ended_goes_on_from_its_record() {
     let bench = Bench::new();
     let mut run = bench.start("steady iops --target sim: --quick");
     run.wait_for("IOPS, round 3: RND 16 KiB 95/5");
-    run.signal(rustix::process::Signal::INT);
+    run.signal(Signal::INT);
     let ended = run.ended();
     let ended = ended.expect(130, &["to go on: fathom steady --resume "]);
     assert!(ended.out.contains("There is no answer yet."), "{ended:#?}");
@@ -327,7 +328,7 @@ fn a_killed_test_goes_on_from_what_was_kept() {
     let bench = Bench::new();
     let mut run = bench.start("steady iops --target sim: --quick");
     run.wait_for("IOPS, round 3: RND 16 KiB 95/5");
-    run.signal(rustix::process::Signal::KILL);
+    run.signal(Signal::KILL);
     run.ended();
     let document = bench.fathom("steady --resume last --quiet --json").expect(0, &[]).json();
     assert_eq!((&document["verdict"], &document["parts"][1]["steady_at"]), (&"steady".into(), &5.into()));
@@ -341,14 +342,20 @@ fn a_killed_test_goes_on_with_the_file_that_it_was_writing_and_with_no_other() {
     let kill = || {
         let mut run = bench.start("steady latency --target file --size 2MiB --quick --direct false");
         run.wait_for("response times, round 1");
-        run.signal(rustix::process::Signal::KILL);
+        run.signal(Signal::KILL);
         run.ended();
     };
     kill();
-    let mut gone_on = bench.start("steady --resume last");
-    gone_on.wait_for("response times, round");
-    gone_on.signal(rustix::process::Signal::INT);
-    gone_on.ended().expect(130, &["to go on: fathom steady --resume "]);
+    // So it does again and again, however each of them ended.
+    for signal in [Signal::KILL, Signal::INT, Signal::KILL, Signal::INT] {
+        let mut gone_on = bench.start("steady --resume last");
+        gone_on.wait_for("response times, round");
+        gone_on.signal(signal);
+        let ended = gone_on.ended();
+        if signal == Signal::INT {
+            ended.expect(130, &["to go on: fathom steady --resume "]);
+        }
+    }
     std::fs::remove_file(bench.path("file")).expect("it is there");
     kill();
     // What someone else has put there is theirs.
@@ -435,7 +442,7 @@ fn a_test_goes_on_with_the_file_that_it_left_and_with_no_other() {
     let end_in_round_1 = |line: &str| {
         let mut run = bench.start(line);
         run.wait_for("response times, round 1");
-        run.signal(rustix::process::Signal::INT);
+        run.signal(Signal::INT);
         run.ended()
     };
     let first = end_in_round_1("steady latency --target file --size 2MiB --quick --remove");
