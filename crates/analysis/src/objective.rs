@@ -502,8 +502,7 @@ fn reached(
     })
 }
 
-/// As [`reached`] where the limit is near to what an operation takes alone: the line begins there. Of the mean it is that of its inverse,
-/// where trials count by their operations; of a percentile see `near_idle`. `rate`: near which it is looked for; absent where none
+/// As [`reached`] where the limit is near to what an operation takes alone: the line begins there (see `near_idle`). `rate`: near which it is looked for; absent where none
 /// was kept: from the lowest on. `shares`: for each goal those within its limit.
 fn reached_from(
     single: &LoadPoint,
@@ -519,16 +518,9 @@ fn reached_from(
         if let Some(q) = goal.quantile {
             return near_idle::reached(&near_idle::around(shares, rate.unwrap_or(0.0), single.rate), q);
         }
-        let inverse = |x: f64, point: &LoadPoint| Trialled {
-            x,
-            y: 1.0 / point.latency_s(goal),
-            weight: point.response.moments.count as f64,
-        };
         let near = trials.iter().zip(points).filter(|(trial, _)| is_near(trial));
-        let line: Vec<Trialled> = std::iter::once(inverse(0.0, single))
-            .chain(near.map(|(trial, point)| inverse(trial.done, point)))
-            .collect();
-        crossing(&line, 1.0 / goal.limit.as_secs_f64(), 0.0)
+        let near: Vec<(f64, &LoadPoint)> = near.map(|(trial, point)| (trial.done, point)).collect();
+        near_idle::mean_reached(single, &near, goal.limit.as_secs_f64())
     };
     goals.iter().zip(shares).filter_map(of).min_by(|a, b| a.value.total_cmp(&b.value))
 }

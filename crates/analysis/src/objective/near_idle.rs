@@ -1,11 +1,12 @@
-//! Where a limit on a percentile is reached on a target that is nearly idle.
+//! Where a limit is reached on a target that is nearly idle.
 //!
-//! There the percentile stays where it is until the share of operations that may lie beyond it is spent, and jumps. That share
+//! There a percentile stays where it is until the share of operations that may lie beyond it is spent, and jumps. That share
 //! itself grows with the rate from the beginning on, as the chance does to meet another operation, and bends the less the lower
 //! the rate: of M/D/1 with times D it is 1 − (1 − λD)·e^(λt) for a limit of D + t, t below D. A parabola
 //! follows that up to a quarter of what the target carries.
 
-use super::{BENT_P, ERRORS_FREEDOM, State, certainty, is_alone, state};
+use super::near_full::in_common;
+use super::{BENT_P, ERRORS_FREEDOM, State, Trialled, certainty, crossing, is_alone, state};
 use crate::load::LoadPoint;
 use crate::scaling::Estimate;
 use crate::statistics::{f_beyond, t_quantile};
@@ -67,6 +68,29 @@ impl Share {
         let least = 1.0 / self.count;
         (expected * (1.0 - expected)).max(least * (1.0 - least)).max(f64::MIN_POSITIVE) / self.count
     }
+}
+
+/// Least standard error of a mean response time, as a part of it: operations that all take the same time tell no better.
+const MEAN_ERROR_MIN: f64 = 0.01;
+
+/// Where the mean response time comes up to a limit, with its 95 % interval, of a target that serves one operation at a time: it is
+/// S + k·ρ/(1 − ρ) at a load ρ = λS, exactly so for M/G/1, whose k is S·(1 + c²)/2 for service times of mean S that vary by c
+/// (Pollaczek and Khinchine). `single`: one operation at a time, of which S is the mean; `near`: trials with what they did per second.
+pub(super) fn mean_reached(single: &LoadPoint, near: &[(f64, &LoadPoint)], limit_s: f64) -> Option<Estimate> {
+    let alone_s = single.mean_s;
+    let of = |rate: f64, point: &LoadPoint| {
+        let load = rate * alone_s;
+        let moments = &point.response.moments;
+        let error_s = (moments.stddev_ns() / 1e9).max(MEAN_ERROR_MIN * point.mean_s);
+        let variance = error_s * error_s * in_common(rate, (point.mean_s - alone_s).max(0.0));
+        // A line that falls, as `crossing` takes them.
+        Trialled { x: load / (1.0 - load), y: -point.mean_s, weight: moments.count as f64 / variance }
+    };
+    let line: Vec<Trialled> =
+        std::iter::once(of(0.0, single)).chain(near.iter().map(|&(rate, point)| of(rate, point))).collect();
+    let Estimate { value, interval } = crossing(&line, -limit_s, 0.0)?;
+    let rate = |x: f64| x / (1.0 + x) / alone_s;
+    Some(Estimate { value: rate(value), interval: interval.map(|(low, high)| (rate(low), rate(high))) })
 }
 
 /// The shares within a goal's limit of an operation alone, as of no rate, and of all rates of a search, in the order they ran.
@@ -204,6 +228,61 @@ mod tests {
 
     /// What an operation of M/D/1 takes.
     const TAKES_S: f64 = 100e-6;
+
+    /// Trials of ten seconds of M/G/1 with service times of a millisecond that vary by so much, each off by what chance brings.
+    #[test]
+    fn the_mean_of_m_g_1_is_found_whatever_its_service_times_are() {
+        let (s, seconds) = (1e-3, 10.0);
+        for (variation, limit, truth) in
+            [(0.0, 1.05e-3, 90.909), (1.0, 1.05e-3, 47.619), (0.5, 1.2e-3, 242.424)]
+        {
+            let mut random = fastrand::Rng::with_seed(5);
+            let point = |rate: f64, normal: f64| {
+                let load = rate * s;
+                let waits = s * (1.0 + variation * variation) / 2.0 * load / (1.0 - load);
+                let n = if rate > 0.0 { rate } else { 1.0 / s } * seconds;
+                let variance = (s * variation).powi(2) + waits * waits;
+                let error_s = (variance * in_common(rate, waits) / n).sqrt();
+                let mean_s = s + waits + normal * error_s;
+                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+                let moments = Moments {
+                    count: n as u64,
+                    sum_ns: n * mean_s * 1e9,
+                    sum_squares: n * (mean_s * mean_s + variance) * 1e18,
+                    ..Moments::default()
+                };
+                let response = LatencyTally { moments, ..LatencyTally::default() };
+                let (held, bytes_per_s, errors, dropped, backlog_max) = (rate * mean_s, 0.0, 0, 0, 1);
+                LoadPoint {
+                    held,
+                    rate,
+                    mean_s,
+                    response,
+                    bytes_per_s,
+                    errors,
+                    offered: rate,
+                    dropped,
+                    backlog_max,
+                }
+            };
+            let mut holds = 0;
+            for _ in 0..60 {
+                let single = point(0.0, 0.0);
+                let rates = [20.0, 40.0, 60.0, 80.0, 100.0, 150.0, 200.0, 300.0, 400.0];
+                let trials = rates.map(|rate| {
+                    let normal = (0..12).map(|_| random.f64()).sum::<f64>() - 6.0;
+                    (rate, point(rate, normal))
+                });
+                let near: Vec<(f64, &LoadPoint)> =
+                    trials.iter().map(|(rate, point)| (*rate, point)).collect();
+                let found = mean_reached(&single, &near, limit).expect("nine trials");
+                let (low, high) = found.interval.expect("it has one");
+                holds += u32::from((low..=high).contains(&truth));
+                assert!((found.value / truth - 1.0).abs() < 0.15, "{found:?} for {truth}");
+            }
+            assert!(holds >= 54, "{holds} of 60 hold {truth}");
+        }
+    }
 
     /// Share of M/D/1 within its service time and `beyond_s` more, less than that time.
     fn constant(rate: f64, beyond_s: f64) -> f64 {
