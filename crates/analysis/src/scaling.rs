@@ -7,6 +7,7 @@ mod choice;
 mod curve;
 mod fit;
 mod law;
+mod profile;
 mod remarks;
 mod resample;
 mod solve;

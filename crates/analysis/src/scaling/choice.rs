@@ -3,6 +3,7 @@
 
 use super::fit::{Fit, Point, SHARPNESS_MAX, Weighting};
 use super::law::{Law, Operating};
+use super::profile::n_at_95_percent;
 use super::remarks::{lack_of_fit, lawless, mixed, open_ceiling, remarks, rough, units_between, unmeasured};
 use super::resample::{AGAIN_MIN, resample};
 use super::{curve, verdict::Verdict, verdict::kinks_at_last};
@@ -234,7 +235,7 @@ pub fn answers(
         n_at_95_percent: within(match law {
             Some(_) if verdict == Verdict::Linear => None,
             Some(_) if passed.is_some() => curve::share_of_best(points, 0.95),
-            Some(law) => n_at_95_percent(&law, &resampled, &estimate).map(nearly),
+            Some(law) => n_at_95_percent(&law, &resampled, &estimate, points, weighting).map(nearly),
             None => curve::share_of_best(points, 0.95),
         })
         // What is flat has it at the smallest load, whatever a law says of smaller ones.
@@ -289,22 +290,6 @@ fn fitted(points: &[Point], weighting: Weighting) -> (Vec<Fit>, Vec<curve::Load>
     (fits, loads)
 }
 
-/// The load for 95 % of a law's most. That of a peak and that of a ceiling are two figures: resamples of the other kind say nothing of
-/// this one. Nor do those of a soft minimum at the bound of its sharpness, where it is contention, on this side of it.
-fn n_at_95_percent(
-    own: &Law,
-    resampled: &[Law],
-    estimate: &dyn Fn(Figure<'_>) -> Option<Estimate>,
-) -> Option<Estimate> {
-    own.most()?;
-    let at_bound = |law: &Law| matches!(law, Law::SoftMin { sharpness, .. } if *sharpness <= SHARPNESS_LEAST);
-    let found = estimate(&|law| {
-        let is_same = law.peak().is_some() == own.peak().is_some() && at_bound(law) == at_bound(own);
-        if is_same { law.load_at(0.95 * law.most()?) } else { None }
-    })?;
-    Some(Estimate { interval: found.interval.filter(|_| !is_mixed(resampled)), ..found })
-}
-
 /// The load that brought more than a law that lacks fit says there can be, by more than measuring it again scattered: what that law
 /// extrapolates is refuted, and the load for 95 % of the most is read off the measurements instead. (Queues that are visited in turn
 /// bend more sharply than any of the laws does, and come nearer to their ceiling.)
@@ -348,11 +333,6 @@ fn fallen(loads: &[curve::Load]) -> Option<Operating> {
         _ => None,
     }
 }
-
-/// Sharpness from which on it is at its other bound, where the law has a kink.
-const HARD: f64 = SHARPNESS_MAX * (1.0 - 1e-6);
-/// Sharpness up to which a soft minimum is contention alone: its bound of 1, but for rounding.
-const SHARPNESS_LEAST: f64 = 1.0 + 1e-6;
 
 /// The law with a kink instead, which is looked for only where no smooth law will do, and taken where it is plainly better than
 /// that, and than the straight line, which may have been left out for what single loads are off.
@@ -560,6 +540,9 @@ fn interval(laws: &[Law], figure: &dyn Fn(&Law) -> Option<f64>) -> Option<(f64, 
     Some((at(0.025), at(0.975)))
 }
 
+/// Sharpness from which on it is at its other bound, where the law has a kink.
+const HARD: f64 = SHARPNESS_MAX * (1.0 - 1e-6);
+
 fn is_hard(law: &Law) -> bool {
     matches!(law, Law::SoftMin { sharpness, .. } if *sharpness >= HARD)
 }
@@ -605,7 +588,7 @@ const fn bare(value: f64) -> Estimate {
     Estimate { value, interval: None }
 }
 
-type Figure<'a> = &'a dyn Fn(&Law) -> Option<f64>;
+pub(super) type Figure<'a> = &'a dyn Fn(&Law) -> Option<f64>;
 
 fn peak(
     law: Option<Law>,

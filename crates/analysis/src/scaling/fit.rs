@@ -289,7 +289,7 @@ fn aicc(points: &[Weighted], rss: f64, coefficients: usize) -> Option<f64> {
 
 /// Every per cent alike is every per cent of its load's mean: by those of single points the low ones would count
 /// more, and a law would lie below the means by twice the variance.
-fn weigh(points: &[Point], power: f64) -> Vec<Weighted> {
+pub(super) fn weigh(points: &[Point], power: f64) -> Vec<Weighted> {
     let mut loads: BTreeMap<u64, (f64, f64)> = BTreeMap::new();
     for point in points {
         let load = loads.entry(point.n.to_bits()).or_default();
@@ -375,19 +375,25 @@ fn best_soft_min(points: &[Weighted], starts: &[[f64; 3]]) -> Option<[f64; 3]> {
     if let Some((parameters, _)) = free.filter(|(p, _)| (0.0..=top).contains(&p[2])) {
         return Some(parameters);
     }
-    let at = |sharpness: f64| {
-        let curve = |[slope, cap]: &[f64; 2], n: f64| {
-            let (x, [by_slope, by_cap, _]) = soft_min(&[*slope, *cap, sharpness], n);
-            (x, [by_slope, by_cap])
-        };
-        let starts: Vec<[f64; 2]> = starts.iter().map(|&[slope, cap, _]| [slope, cap]).collect();
-        least_squares(points, &curve, &starts).map(|([slope, cap], rss)| ([slope, cap, sharpness], rss))
-    };
-    [at(0.0), at(top)]
+    [soft_min_of(points, starts, 0.0), soft_min_of(points, starts, top)]
         .into_iter()
         .flatten()
         .min_by(|a, b| a.1.total_cmp(&b.1))
         .map(|(parameters, _)| parameters)
+}
+
+/// The best soft minimum of one sharpness, and what it leaves, all as logarithms but that.
+pub(super) fn soft_min_of(
+    points: &[Weighted],
+    starts: &[[f64; 3]],
+    sharpness: f64,
+) -> Option<([f64; 3], f64)> {
+    let curve = |[slope, cap]: &[f64; 2], n: f64| {
+        let (x, [by_slope, by_cap, _]) = soft_min(&[*slope, *cap, sharpness], n);
+        (x, [by_slope, by_cap])
+    };
+    let starts: Vec<[f64; 2]> = starts.iter().map(|&[slope, cap, _]| [slope, cap]).collect();
+    least_squares(points, &curve, &starts).map(|([slope, cap], rss)| ([slope, cap, sharpness], rss))
 }
 
 /// Where a bound of the USL holds.
