@@ -143,7 +143,8 @@ pub(super) fn remarks(
     }
     if (chosen.is_none() || reads_off) && loads.iter().any(|load| load.margin.is_none()) {
         remarks.push(
-            "a load was measured once: what is read off between the loads has no interval; measure each again"
+            "a load was measured once: what is read off between the loads has no interval, or that from the one to the other \
+             where they are far apart; measure each again"
                 .to_owned(),
         );
     }

@@ -168,7 +168,14 @@ fn read(args: &FitArgs) -> Result<Measured, String> {
             table.title(at)
         ));
     }
-    let (mut n, x) = (table.positive(load)?, table.positive(throughput)?);
+    let other = if args.columns.is_empty() { other_direction(&table, throughput) } else { None };
+    // What the load does is all of it; a latency of one direction is none of both.
+    let latency = latency.filter(|at| other.is_none() || titles::direction(&table.title(*at)).is_none());
+    let x = match other {
+        Some(other) => sum(&table, throughput, other)?,
+        None => table.positive(throughput)?,
+    };
+    let mut n = table.positive(load)?;
     // What a target has to do is all that is in flight.
     // A column of names is none of numbers of workers, and a load that goes by another title is what it is.
     let is_of_load = |(depth, workers): &(usize, usize)| {
@@ -216,7 +223,7 @@ fn read(args: &FitArgs) -> Result<Measured, String> {
     };
     let (depth, workers) = of_each.unzip();
     let others =
-        |at: &usize| ![Some(load), Some(throughput), latency_at, depth, workers].contains(&Some(*at));
+        |at: &usize| ![Some(load), Some(throughput), other, latency_at, depth, workers].contains(&Some(*at));
     let others: Vec<String> = (0..table.width()).filter(others).map(|at| table.title(at)).collect();
     let product = of_each.map(|(depth, workers)| {
         format!(
@@ -229,8 +236,32 @@ fn read(args: &FitArgs) -> Result<Measured, String> {
     });
     let ignored = (args.columns.is_empty() && !others.is_empty())
         .then(|| format!("not used: {}; a mean latency is taken in with --columns N,X,R", others.join(", ")));
-    let said = product.into_iter().chain(ignored).collect();
+    let sum = other.map(|other| {
+        let (one, other) = (table.title(throughput), table.title(other));
+        format!("the throughput is {one} + {other}, all that the load does; --columns N,X takes one alone")
+    });
+    let said = product.into_iter().chain(sum).chain(ignored).collect();
     Ok(Measured { table, points, latency, bandwidth, said })
+}
+
+/// The column of the same figure for the other direction: that of writes beside one of reads.
+fn other_direction(table: &Table, throughput: usize) -> Option<usize> {
+    let other = titles::direction(&table.title(throughput))?;
+    (0..table.width()).find(|at| *at != throughput && table.title(*at).eq_ignore_ascii_case(&other))
+}
+
+/// The sum of two columns, row by row: nothing may be done in one direction, and something is in one of them.
+fn sum(table: &Table, one: usize, other: usize) -> Result<Vec<f64>, String> {
+    let one = table.numbers(one)?;
+    let add = |((line, one), (_, other)): ((u64, f64), (u64, f64))| match one + other {
+        sum if sum > 0.0 && one >= 0.0 && other >= 0.0 => Ok(sum),
+        _ => Err(table.fault(
+            line,
+            &format!("{one} and {other} are no throughputs"),
+            "remove the row: it measured nothing",
+        )),
+    };
+    one.into_iter().zip(table.numbers(other)?).map(add).collect()
 }
 
 /// Columns of load, throughput and latency.

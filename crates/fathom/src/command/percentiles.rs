@@ -209,8 +209,8 @@ fn text(values: &[f64], unit: &str, percents: &[f64], found: &[QuantileEstimate]
         let value = found.value.map_or_else(|| "n/a".to_owned(), time);
         text += &format!("  {:>10}  {value:>9}  {interval}\n", format!("p{percent}"));
     }
-    text + "\nNearest rank, no interpolation. A percentile is printed where a value lies beyond it (n·(1 − p) ≥ 1); its interval \
-            takes more,\nso that 95 % of samples have both ends within.\n"
+    text + "\nNearest rank, no interpolation. A percentile is printed where a value lies beyond it (n·(1 − p) ≥ 1, \
+            below p50 n·p ≥ 1); its\ninterval takes more, so that 95 % of samples have both ends within.\n"
 }
 
 /// The interval that allows for memory, or what it takes for one.
@@ -225,7 +225,7 @@ fn interval_text(count: u64, found: &QuantileEstimate) -> String {
         }
         (Some((low, high)), _) => format!("{} to {}", time(*low), time(*high)),
         (None, _) if value.is_none() => {
-            format!("n/a (needs n ≥ {}, an interval n ≥ {needs})", operations_for(*q))
+            format!("n/a (needs n ≥ {}, an interval n ≥ {needs})", operations_for(q.max(1.0 - q)))
         }
         (None, _) if count < *needs => format!("n/a (an interval needs n ≥ {needs})"),
         (None, Some(all)) => {

@@ -364,6 +364,14 @@ fn depth_and_jobs_are_one_load_and_remarks_end_a_line() {
     assert!((alpha - 0.125).abs() < 1e-4, "{document:#}");
     let depths = bench.fathom("fit jobs.csv --columns iodepth,iops --json").expect(0, &[]).json();
     assert_ne!(depths["models"][0]["coefficients"], document["models"][0]["coefficients"]);
+    // What the load does is what is read and what is written.
+    let row = |depth: f64| format!("{depth},{},{}\n", 600.0 * depth, 400.0 * depth);
+    let rows_of_both: String = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0].map(row).concat();
+    bench.write("both.csv", format!("depth,Read IOPS,Write IOPS\n{rows_of_both}"));
+    let both = bench.fathom("fit both.csv --json --latency 1ms").expect(0, &[]).json();
+    assert_eq!(number(&both, "/peak/x"), 32_000.0, "{both:#}");
+    let said = bench.fathom("fit both.csv").expect(0, &[]).out.clone();
+    assert!(said.contains("the throughput is Read IOPS + Write IOPS"), "{said}");
     // Jobs that are names are no numbers of them, and a # in a name is a part of it.
     bench.write(
         "names.csv",

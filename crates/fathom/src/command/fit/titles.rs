@@ -54,6 +54,23 @@ const NO_LOAD: [&str; 19] = [
 /// Shortest run of digits behind a p, or before th, that is a percentile: p5 may be a name.
 const DIGITS_MIN: usize = 2;
 
+/// The title of the same figure for writes, of one for reads, or the other way round; `None` of one that names neither, or both.
+pub(super) fn direction(title: &str) -> Option<String> {
+    let title = title.to_lowercase();
+    // Threads are no reads.
+    let at = |word: &str| {
+        let begins = |at: &usize| !title[..*at].ends_with(char::is_alphabetic);
+        title.match_indices(word).map(|(at, _)| at).find(begins)
+    };
+    let put =
+        |at: usize, word: &str, other: &str| format!("{}{other}{}", &title[..at], &title[at + word.len()..]);
+    match (at("read"), at("write")) {
+        (Some(at), None) => Some(put(at, "read", "write")),
+        (None, Some(at)) => Some(put(at, "write", "read")),
+        _ => None,
+    }
+}
+
 /// What a throughput counts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Counts {
@@ -231,6 +248,19 @@ fn words(title: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn titles_say_which_direction_they_are_of() {
+        for (title, other) in [
+            ("read_iops", Some("write_iops")),
+            ("IOPS (Write)", Some("iops (read)")),
+            ("threads", None),
+            ("read/write ratio", None),
+            ("iops", None),
+        ] {
+            assert_eq!(direction(title).as_deref(), other, "{title}");
+        }
+    }
 
     #[test]
     fn titles_say_what_a_throughput_counts() {
