@@ -1,11 +1,14 @@
 //! How long a series remembers: the Hurst exponent, by two estimators that err in different ways. Both take about 2·n steps.
 
+use super::dependence::autocorrelation;
 use super::sample::Sample;
 
 /// Fewest values that an estimate is made from: five scales with enough blocks each.
 const VALUES_MIN: usize = 512;
 /// Fewest blocks of the largest scale.
 const BLOCKS_MIN: usize = 16;
+/// Scales that are the longest.
+const LONGEST: usize = 2;
 /// Rounds in which the estimate by variances corrects itself for the mean that each was taken about; it moves by less than a
 /// thousandth after three.
 const CORRECTIONS: usize = 5;
@@ -20,6 +23,9 @@ pub struct Hurst {
     pub by_wavelet: f64,
     /// Largest number of values of a block; from 1 up to it the series was looked at.
     pub block_max: usize,
+    /// How many times the variance of the longest blocks is that of noise that only remembers its last value, and resembles it as much
+    /// (AR(1)): at the short scales, which have the most blocks, that has a slope as well.
+    pub beyond_neighbours: f64,
 }
 
 impl Hurst {
@@ -60,7 +66,21 @@ pub fn hurst(values: &[f64]) -> Option<Hurst> {
         return None;
     }
     let by_wavelet = f64::midpoint(slope(&energies), 1.0);
-    Some(Hurst { by_variance: by_variance(&variances), by_wavelet, block_max: block })
+    let correlation = autocorrelation(values, Sample::of(values).mean);
+    let beyond =
+        |scale: &Scale| scale.figure / (variances[0].figure * of_neighbours(correlation, scale.block));
+    let longest = &variances[variances.len().saturating_sub(LONGEST)..];
+    let beyond_neighbours = longest.iter().map(beyond).fold(f64::INFINITY, f64::min);
+    Some(Hurst { by_variance: by_variance(&variances), by_wavelet, block_max: block, beyond_neighbours })
+}
+
+/// Variance of means of m values, as a part of theirs, where each only remembers the one before with correlation ρ:
+/// `1/m · ((1+ρ)/(1−ρ) − 2ρ(1−ρ^m)/(m(1−ρ)²))`.
+fn of_neighbours(correlation: f64, block: usize) -> f64 {
+    let (m, rest) = (block as f64, 1.0 - correlation);
+    let sum =
+        (1.0 + correlation) / rest - 2.0 * correlation * (1.0 - correlation.powf(m)) / (m * rest * rest);
+    sum / m
 }
 
 /// A figure of blocks of one length.
@@ -157,6 +177,31 @@ mod tests {
                 assert!((estimate - exponent).abs() < 0.07, "{found:?}, not {exponent}");
             }
         }
+    }
+
+    #[test]
+    fn what_only_remembers_its_last_value_is_no_burst_within_bursts() {
+        let of_exponent = |seed| hurst(&noise(0.85, 1024, seed)).unwrap().beyond_neighbours;
+        let found: Vec<f64> = (0..10).map(of_exponent).collect();
+        assert!(found.iter().filter(|beyond| **beyond > 1.6).count() >= 7, "{found:?}");
+        for correlation in [0.0, 0.5, 0.7, 0.9_f64] {
+            let far = (0..50).filter(|&seed| {
+                let mut value = 0.0;
+                let scale = (1.0 - correlation * correlation).sqrt();
+                let chain: Vec<f64> = white(600, seed)
+                    .into_iter()
+                    .map(|drawn| {
+                        value = correlation * value + scale * drawn;
+                        value
+                    })
+                    .collect();
+                hurst(&chain).unwrap().beyond_neighbours > 1.6
+            });
+            let far = far.count();
+            assert!(far <= 1, "{far} of 50 at {correlation}");
+        }
+        // Of 2 values: (1 + ρ)/2.
+        assert!((of_neighbours(0.6, 2) - 0.8).abs() < 1e-12 && (of_neighbours(0.0, 4) - 0.25).abs() < 1e-12);
     }
 
     #[test]

@@ -4,6 +4,10 @@
 //! staircase. Each account of a series is therefore a first-order autoregression about its levels or about a smooth
 //! curve, and they are told apart by likelihood, as far as that outweighs what was searched to find them.
 
+mod passage;
+
+pub use passage::{Passage, passage};
+
 use super::changes::{Change, change_points_of, neighbours};
 use nalgebra::{Cholesky, DMatrix, DVector, SMatrix, SVector};
 
@@ -119,19 +123,10 @@ pub fn wave(values: &[f64]) -> Option<Wave> {
     let means = super::dependence::subsession_means(values, stride);
     let (series, count) = (Series::of(&means), means.len());
     let cost = CURVE_COSTS * (CHANGE_COST + CHANGE_COST_PER_LN * (count as f64).ln());
-    // From half of a wave in all of the series on.
-    let deviance = |halves: usize| {
-        let account = series.account(0, count, |place| {
-            let angle = std::f64::consts::PI * halves as f64 * (place as f64 + 0.5) / count as f64;
-            SVector::from([1.0, angle.cos(), angle.sin(), 0.0])
-        });
-        series.deviance(&account.of_first(TERMS_OF_LEVELS))
-    };
     let curve = (count > 0).then(|| series.curve(0, count))?;
     let level = series.deviance(&curve.of_first(1));
     let certain = level - cost;
-    let waves = (1..=2 * count / WAVE_PERIOD_MIN).map(|halves| (halves, deviance(halves)));
-    let wave = waves.min_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, deviance)| *deviance < certain);
+    let wave = best_wave(&series, count).filter(|(_, deviance)| *deviance < certain);
     let hump = series.hump().filter(|(_, deviance)| *deviance < certain);
     let hump = hump.filter(|hump| wave.is_none_or(|wave| hump.1 < wave.1));
     let best = hump.map(|hump| hump.1).or(wave.map(|wave| wave.1))?;
@@ -150,6 +145,19 @@ pub fn wave(values: &[f64]) -> Option<Wave> {
         (from * stride, (to * stride).min(values.len()))
     });
     Some(Wave { low, high, comes_back, once })
+}
+
+/// The wave that tells a series best: of how many halves in all of it, from one on, and its deviance.
+fn best_wave(series: &Series<'_>, count: usize) -> Option<(usize, f64)> {
+    let deviance = |halves: usize| {
+        let account = series.account(0, count, |place| {
+            let angle = std::f64::consts::PI * halves as f64 * (place as f64 + 0.5) / count as f64;
+            SVector::from([1.0, angle.cos(), angle.sin(), 0.0])
+        });
+        series.deviance(&account.of_first(TERMS_OF_LEVELS))
+    };
+    let waves = (1..=2 * count / WAVE_PERIOD_MIN).map(|halves| (halves, deviance(halves)));
+    waves.min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
 /// The least and the greatest of values.

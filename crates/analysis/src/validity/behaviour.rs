@@ -8,6 +8,7 @@ mod dips;
 mod frequent;
 mod held;
 mod limited;
+mod passages;
 mod stalls;
 mod stretches;
 mod usual;
@@ -59,6 +60,14 @@ const EFFECT_MIN: f64 = 0.01;
 const BRIEF_LEFT: f64 = 0.5;
 /// Share of the slope of all that the rest goes on with, for all to be one line.
 const ALONG_MIN: f64 = 0.4;
+/// Intervals at either end of a step that tell whether it begins or ends off its level, and the part of the farthest that they are off
+/// by then.
+const EDGE: usize = 2;
+/// The part of a step up to which what begins off its level is a brief approach, as long as it is off by a third or more; and how many
+/// times as long it lasts.
+const APPROACH_PART: usize = 16;
+const APPROACH: usize = 3;
+const AT_END_MIN: f64 = 0.5;
 /// Difference of two levels that matters, as a share.
 const LEVEL_MIN: f64 = 0.10;
 /// Fewest intervals of a level, and the part of a step that it has to last.
@@ -90,6 +99,9 @@ const UNDER_WAY: f64 = 3.0;
 /// Hurst exponent from which on throughput has memory that matters: means of n intervals then vary as those of √n or fewer
 /// independent ones do (`n^(2H−2)` at 0.75).
 const MEMORY_MIN: f64 = 0.75;
+/// How many times the variance of the longest blocks has to be that of noise that only remembers its last value: of such noise one
+/// series in fifty has it.
+const BEYOND_NEIGHBOURS_MIN: f64 = 1.6;
 /// The most that an estimate of an exponent comes to that is 1 at most.
 const EXPONENT_MAX: f64 = 1.2;
 
@@ -177,6 +189,19 @@ fn check_course(stretch: &Stretch, view: &StepView<'_>, found: &mut Found) {
     let is_long = iops.len() >= COURSE_MIN;
     let warm = if iops.len() >= WARM_MIN { warm(seconds, &iops, &levels) } else { 0 };
     let warm = if is_by_load(seconds, 0, warm, seconds.len()) || is_one_line(&iops, warm) { 0 } else { warm };
+    let passage = if levels.is_empty() && is_long { passages::of(seconds, &iops) } else { None };
+    let (early, passage) = match passage {
+        Some(passage) if passages::is_early(&passage, iops.len()) => (Some(passage), None),
+        passage => (None, passage.filter(passages::leaves_a_level)),
+    };
+    let warm = match (&passage, early) {
+        // What lasted is no warm-up, however slowly it was left.
+        (Some(_), _) => 0,
+        (None, Some(early)) if warm == 0 && passages::is_gradual(&early) && matters(&iops, early.to) => {
+            early.to
+        }
+        _ => warm,
+    };
     let levels = by_device(levels, seconds);
     // What settles after the job itself has changed something is no start of the device, and no ramp leaves it out.
     if warm > 0 && *is_first {
@@ -190,32 +215,37 @@ fn check_course(stretch: &Stretch, view: &StepView<'_>, found: &mut Found) {
     }
     if !later.is_empty() {
         changes::tell(&later, seconds, view, found);
+    } else if let Some(passage) = passage {
+        passages::tell(&passage, seconds, view, found);
     } else if is_long {
+        // What an early approach leaves behind is looked at without it, told or not.
+        let start = warm.max(early.map_or(0, |early| passages::is_over_at(&early, iops.len())));
+        let start = if start == 0 { begins_off(&iops) } else { start };
         // A curve that tells the series better than noise with memory does goes somewhere, be it no straight line.
-        let is_curve = is_smooth && warm == 0;
-        let middle = usize::midpoint(warm, iops.len());
-        let wave = wave(&iops[warm..]).filter(|wave| !is_wave_by_load(wave, &seconds[warm..]));
+        let is_curve = is_smooth && start == 0;
+        let middle = usize::midpoint(start, iops.len());
+        let wave = wave(&iops[start..]).filter(|wave| !is_wave_by_load(wave, &seconds[start..]));
         let comes_back = wave.is_some_and(|wave| wave.comes_back);
-        let drift = trend(&iops[warm..])
+        let drift = trend(&iops[start..])
             .filter(|_| !comes_back)
             .filter(|drift| is_curve || is_certain(drift))
-            .filter(|_| !is_by_load(seconds, warm, middle, seconds.len()))
+            .filter(|_| !is_by_load(seconds, start, middle, seconds.len()))
             .filter(|drift| (drift.change / drift.mean).abs() >= DRIFT_MIN);
-        let of_line = drift.map(|drift| share_of_start(&drift, &iops[warm..]));
-        let of_ends = of_line.filter(|_| is_curve).and_then(|of_line| share_of_ends(&iops[warm..], of_line));
-        let of_levels = drift.and_then(|drift| share_of_levels(&drift, &iops[warm..]));
+        let of_line = drift.map(|drift| share_of_start(&drift, &iops[start..]));
+        let of_ends = of_line.filter(|_| is_curve).and_then(|of_line| share_of_ends(&iops[start..], of_line));
+        let of_levels = drift.and_then(|drift| share_of_levels(&drift, &iops[start..]));
         let turns = of_ends.is_some_and(|share| share.abs() < DRIFT_MIN)
-            || drift.is_some_and(|drift| comes_back_between(&iops[warm..], drift.change));
+            || drift.is_some_and(|drift| comes_back_between(&iops[start..], drift.change));
         if let Some(share) = of_ends.or(of_levels).or(of_line).filter(|_| !turns) {
             tell_drift(share, seconds, *is_whole, view, found);
         } else if turns {
-            let (low, high) = range_of_means(&iops[warm..]);
+            let (low, high) = range_of_means(&iops[start..]);
             tell_up_and_down(low, high, view, found);
-        } else if !(tell_wave(wave, &seconds[warm..], &iops[warm..], view, found)
+        } else if !(tell_wave(wave, &seconds[start..], &iops[start..], view, found)
             // What comes due is no steady state of its own.
-            || seconds.iter().any(|second| second.due.is_none()) && tell_strays(&iops[warm..], view, found))
+            || seconds.iter().any(|second| second.due.is_none()) && tell_strays(&iops[start..], view, found))
         {
-            memory(&iops[warm..], view, found);
+            memory(&iops[start..], view, found);
         }
     } else if warm == 0
         && !is_by_load(seconds, 0, iops.len() / 2, iops.len())
@@ -331,6 +361,28 @@ fn is_wave_by_load(wave: &Wave, seconds: &[Second]) -> bool {
     })
 }
 
+/// Whether a part of a series is off its level by most of what it strays from that.
+fn is_off(
+    iops: &[f64],
+    (low, high): (f64, f64),
+    part: impl std::slice::SliceIndex<[f64], Output = [f64]>,
+) -> bool {
+    let level = median(iops);
+    let farthest = if high - level > level - low { high } else { low };
+    (Sample::of(&iops[part]).mean - level) / (farthest - level) >= AT_END_MIN
+}
+
+/// How many of the first intervals are an approach that begins off the level and is over early, with what it leaves behind; 0 where
+/// there is none.
+fn begins_off(iops: &[f64]) -> usize {
+    let is_early = |wave: &Wave| {
+        wave.once.is_some_and(|(from, to)| from == 0 && to * APPROACH_PART <= iops.len())
+            && is_off(iops, (wave.low, wave.high), ..EDGE)
+    };
+    let to = wave(iops).filter(is_early).and_then(|wave| wave.once).map_or(0, |(_, to)| to);
+    (APPROACH * to).min(iops.len() / 2)
+}
+
 /// Tells a smooth course that comes back, of which a straight line knows nothing. Whether there is one.
 fn tell_wave(
     wave: Option<Wave>,
@@ -347,8 +399,15 @@ fn tell_wave(
     };
     match once {
         Some((from, to)) => {
-            let about = &seconds[usize::midpoint(from, to)];
-            tell_once(low, high, about, median(iops) > f64::midpoint(low, high), view, found);
+            // What is off at an end has not come from there, or not come back.
+            if from == 0 && is_off(iops, (low, high), ..EDGE) {
+                return false;
+            }
+            let ends = to == iops.len() && is_off(iops, (low, high), iops.len() - EDGE..);
+            let ends = ends.then(|| &seconds[from]);
+            let about = ends.unwrap_or(&seconds[usize::midpoint(from, to)]);
+            let is_dip = median(iops) > f64::midpoint(low, high);
+            tell_once((low, high), about, is_dip, ends.is_some(), view, found);
         }
         None => tell_up_and_down(low, high, view, found),
     }
@@ -384,8 +443,16 @@ fn tell_strays(iops: &[f64], view: &StepView<'_>, found: &mut Found) -> bool {
     true
 }
 
-/// Tells that throughput strayed smoothly from its level once, about an interval, and came back.
-fn tell_once(low: f64, high: f64, about: &Second, is_dip: bool, view: &StepView<'_>, found: &mut Found) {
+/// Tells that throughput strayed smoothly from its level once, about an interval, and came back; or `stays` off it to the end, from an
+/// interval on.
+fn tell_once(
+    (low, high): (f64, f64),
+    about: &Second,
+    is_dip: bool,
+    stays: bool,
+    view: &StepView<'_>,
+    found: &mut Found,
+) {
     let (place, time) = (view.place(), about.start.as_secs_f64());
     let (low_words, high_words) = (Iops(low), Iops(high));
     let course = if is_dip {
@@ -397,7 +464,13 @@ fn tell_once(low: f64, high: f64, about: &Second, is_dip: bool, view: &StepView<
         (high - low) / high,
         "behaviour.drift",
         Severity::Warn,
-        format!("{place}throughput {course} IOPS and came back, farthest off at about {time:.0} s"),
+        if stays {
+            format!(
+                "{place}throughput {course} IOPS from about {time:.0} s on, and had not come back at the end"
+            )
+        } else {
+            format!("{place}throughput {course} IOPS and came back, farthest off at about {time:.0} s")
+        },
         "its mean is of no steady state: look what came and went then, and measure again",
     );
 }
@@ -436,7 +509,9 @@ fn is_imposed(view: &StepView<'_>) -> bool {
 fn memory(iops: &[f64], view: &StepView<'_>, found: &mut Found) {
     // Of a series that is not stationary the estimates have no meaning, and leave 0 to 1 by more than their errors.
     let is_told = |hurst: &Hurst| {
-        hurst.least() >= MEMORY_MIN && hurst.by_variance.max(hurst.by_wavelet) <= EXPONENT_MAX
+        hurst.least() >= MEMORY_MIN
+            && hurst.by_variance.max(hurst.by_wavelet) <= EXPONENT_MAX
+            && hurst.beyond_neighbours >= BEYOND_NEIGHBOURS_MIN
     };
     let Some(hurst) = hurst(iops).filter(is_told) else { return };
     let words = |exponent: f64| if exponent < 1.0 { format!("{exponent:.2}") } else { "nearly 1".to_owned() };

@@ -9,6 +9,7 @@ mod host;
 mod issued_late;
 mod levels;
 mod limits;
+mod passages;
 mod queues;
 mod stops;
 mod timeline;

@@ -6,7 +6,13 @@ use std::collections::BTreeMap;
 
 /// Counts about 10,000 per second times a course, with noise of this deviation (a share) whose neighbours correlate.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "constructed counts")]
-fn series(seconds: usize, noise: f64, memory: f64, seed: u64, course: &dyn Fn(f64) -> f64) -> Vec<u64> {
+pub(super) fn series(
+    seconds: usize,
+    noise: f64,
+    memory: f64,
+    seed: u64,
+    course: &dyn Fn(f64) -> f64,
+) -> Vec<u64> {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut off = normal(&mut random);
     (0..seconds)
