@@ -496,6 +496,21 @@ fn fio_logs_have_a_row_per_window_and_direction() {
     assert_eq!(row, format!("{end_ms}, 2997003, {slowest}, 0, 0, 0, 0x0000, 0"));
 }
 
+/// A job that ends right behind the edge of a window has no window there, whose rate a few operations would make.
+#[test]
+fn the_last_window_of_a_fio_log_is_no_scrap() {
+    let mut record = mixed();
+    let last = |interval: &&mut fathom_schema::Interval| interval.stream == 0 && interval.sequence == 9;
+    for interval in record.steps[0].intervals.iter_mut().filter(last) {
+        interval.end = interval.start.after(Nanos::millis(1));
+    }
+    let (log, window, columns) = (FioLog::Iops, Nanos::secs(1), LogColumns::default());
+    let found = fio_logs(&record, &LogRequest { step: 0, stream: 0, log, window, columns });
+    let rows: Vec<&str> = found.lines().collect();
+    // Reads and writes of nine windows, the last of which has what came within a millisecond as well.
+    assert_eq!((rows.len(), rows[16]), (18, "9001, 69930, 0, 0, 0"));
+}
+
 /// The time of a log counts from where the stream began, however long it had waited for another.
 #[test]
 fn fio_logs_begin_when_their_stream_does() {

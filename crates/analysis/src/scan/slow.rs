@@ -103,6 +103,9 @@ fn beyond_borders(rates: &[Option<f64>], errors: &[f64]) -> Vec<f64> {
         let in_front = (start > 0).then(|| level_before(&speeds, start, LEVEL));
         let behind = (end < speeds.len()).then(|| level_after(&speeds, end, LEVEL));
         let limit = SLOW_SHARE * in_front.into_iter().chain(behind).fold(0.0, f64::max);
+        // A rise back that is no border, since it falls short of one, ends it all the same: what falls later does so smoothly.
+        let is_back = |at: &usize| level_after(&speeds, *at, LEVEL) >= limit && speeds[*at] >= limit;
+        let end = (start + 1..end).find(is_back).filter(|_| in_front.is_some()).unwrap_or(end);
         known[start..end].iter().for_each(|&(at, _)| limits[at] = limit);
     }
     limits
@@ -282,6 +285,19 @@ mod tests {
                     assert_eq!(borders(&speeds, &vec![0.0; speeds.len()]), [], "{zones} {ratio} {steps}");
                 }
             }
+        }
+    }
+
+    /// A spot that the disk falls into by a border, and rises out of by less than one: what lies behind it is as fast as a disk is there.
+    #[test]
+    fn a_slow_spot_makes_no_inner_part_slow() {
+        for at in [8, 12, 15, 20] {
+            let speeds: Vec<f64> = (0..32)
+                .flat_map(|part| std::iter::repeat_n(200.0 - 100.0 * f64::from(part) / 31.0, 4))
+                .enumerate()
+                .map(|(zone, speed)| if zone / 4 == at { 0.69 * speed } else { speed })
+                .collect();
+            check(&speeds, &(4 * at..4 * at + 4).collect::<Vec<_>>());
         }
     }
 

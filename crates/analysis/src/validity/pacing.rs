@@ -2,6 +2,7 @@
 
 use super::load::{INTERVALS_MIN, MEASURE_MIN, is_virtual};
 use super::{Found, StepView, unfinished};
+use crate::load::operations_for;
 use crate::measured::{Measured, operations};
 use fathom_metrics::{Latency, bucket_bounds};
 use fathom_schema::{
@@ -519,6 +520,9 @@ fn issued_late(
     let longest = tally.kinds.iter().map(|kind| kind.service.moments.max_ns).max().unwrap_or(0);
     let p99 = |latency: &LatencyTally| Latency::quantile_of(latency, 0.99).unwrap_or(0);
     for kind in &tally.kinds {
+        // Of fewer the largest stands for it.
+        let is_supported = kind.service.moments.count >= operations_for(0.99);
+        let figure = if is_supported { "a p99" } else { "a largest value" };
         let Some(response) = kind.response.as_ref().map(p99) else { continue };
         let service = p99(&kind.service);
         let waited = response.saturating_sub(service);
@@ -549,8 +553,8 @@ fn issued_late(
             "pacing.issued-late",
             Severity::Warn,
             format!(
-                "{place}generator-limited, arrivals were issued late: the response time of {}s has a p99 of {}, their \
-                 service time of {}, and {why}",
+                "{place}generator-limited, arrivals were issued late: the response time of {}s has {figure} of {}, \
+                 their service time of {}, and {why}",
                 kind.kind.name(),
                 Nanos(response).approximate(),
                 Nanos(service).approximate()

@@ -143,6 +143,25 @@ impl Window {
     }
 }
 
+/// The part of a window below which the last one is none of its own: a few operations right behind an edge make no rate.
+const SCRAP_PART: u64 = 10;
+
+/// Joins a last window that is a scrap to the one before it.
+fn join_scrap(windows: &mut BTreeMap<u64, Vec<&Interval>>, length: Nanos) {
+    let is_scrap = windows.last_key_value().is_some_and(|(_, last)| {
+        let start = last.iter().map(|interval| interval.start).min().unwrap_or_default();
+        let end = last.iter().map(|interval| interval.end).max().unwrap_or_default();
+        end.since(start).0 < length.0 / SCRAP_PART
+    });
+    if is_scrap
+        && windows.len() > 1
+        && let Some((_, last)) = windows.pop_last()
+        && let Some(mut before) = windows.last_entry()
+    {
+        before.get_mut().extend(last);
+    }
+}
+
 fn each_window(record: &Record, request: &LogRequest, each: &mut dyn FnMut(Window)) {
     let LogRequest { step: step_at, stream, log, window, columns } = *request;
     let Some((step, plan, measuring_from)) = place(record, request) else { return };
@@ -160,6 +179,7 @@ fn each_window(record: &Record, request: &LogRequest, each: &mut dyn FnMut(Windo
         let middle = Nanos(interval.start.0.midpoint(interval.end.0));
         windows.entry(middle.since(measuring_from).0 / length).or_default().push(interval);
     }
+    join_scrap(&mut windows, Nanos(length));
     for intervals in windows.values() {
         let start = intervals.iter().map(|interval| interval.start).min().unwrap_or_default();
         let end = intervals.iter().map(|interval| interval.end).max().unwrap_or_default();
