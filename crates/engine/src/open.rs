@@ -76,6 +76,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         let mut pausing = PAUSES && until_pause == 0;
         // Whether free slots are there for no arrival.
         let mut is_closed = false;
+        let most = self.batch.most_due();
         self.begin_schedule(schedule);
         loop {
             if self.needs_control(now) {
@@ -93,7 +94,12 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                     break;
                 }
                 due = self.next_due(now).unwrap_or(Nanos::NEVER);
-                if due > now || self.free.is_empty() || !may_issue || (PAUSES && until_pause == 0) {
+                if staged >= most
+                    || due > now
+                    || self.free.is_empty()
+                    || !may_issue
+                    || (PAUSES && until_pause == 0)
+                {
                     break;
                 }
                 let (slots, issued) = self.stage(due);

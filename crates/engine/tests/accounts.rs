@@ -98,3 +98,19 @@ fn no_more_wait_than_may_while_a_stream_thinks() {
         }
     }
 }
+
+/// Arrivals that are due together, since the device stood still, go down in batches of the size that was asked for.
+#[test]
+fn batches_of_arrivals_are_of_the_size_that_was_asked_for() {
+    let largest = |is_exact: bool| {
+        let stalls = vec![(500 * MS, 100 * MS)];
+        let sim = SimDevice { stalls, ..device(SimService::Constant { ns: MS }, 64) };
+        let mut stream = of(64, open(2000.0), 0);
+        (stream.engine.batch_submit, stream.engine.exact_batches) = (8, is_exact);
+        let outcome = run(step(TargetKind::Sim(sim), stream));
+        let sizes = outcome.executed.streams[0].workers[0].tally.submit_sizes;
+        sizes.iter().rposition(|count| *count > 0).expect("some were submitted")
+    };
+    // Classes of 5 to 8, and of 33 to 64.
+    assert_eq!((largest(true), largest(false)), (2, 5));
+}
