@@ -277,6 +277,16 @@ fn check_held_memory(
     remarks.error("plan.locked-memory", place, message, format!("{}, or ask for less", raise_locked(needed)));
 }
 
+/// Memory of the rings of a stream's workers.
+fn of_rings(stream: &Stream) -> u64 {
+    match &stream.engine.kind {
+        EngineKind::IoUring(ring) => {
+            ring_bytes(ring.entries(stream.queue_depth)).saturating_mul(stream.workers.len() as u64)
+        }
+        _ => 0,
+    }
+}
+
 /// Rings count as locked memory with some kernels. One of fio is told by its job, as there.
 fn check_ring_memory(
     scene: &Scene<'_>,
@@ -288,12 +298,6 @@ fn check_ring_memory(
     if !limits.rings_are_locked || dialect != Dialect::Native {
         return;
     }
-    let of_rings = |stream: &Stream| match &stream.engine.kind {
-        EngineKind::IoUring(ring) => {
-            ring_bytes(ring.entries(stream.queue_depth)).saturating_mul(stream.workers.len() as u64)
-        }
-        _ => 0,
-    };
     let needed = saturating_sum(streams.iter().map(|(_, stream)| of_rings(stream)));
     if needed <= limits.locked_memory_bytes {
         return;
@@ -321,16 +325,20 @@ fn check_locked_memory(
 ) {
     let registers = |stream: &Stream| matches!(stream.engine.kind, EngineKind::IoUring(ring) if ring.fixed_buffers != Registration::Never);
     let limit = scene.facts.limits.locked_memory_bytes;
-    let needed = streams
-        .iter()
-        .filter(|(_, stream)| registers(stream))
-        .fold(0_u64, |sum, (load, stream)| sum.saturating_add(buffers(load, stream)));
-    if needed <= limit {
+    let of_buffers = saturating_sum(
+        streams.iter().filter(|(_, stream)| registers(stream)).map(|(load, stream)| buffers(load, stream)),
+    );
+    // Where rings are counted as well, all of them have to be locked beside the buffers.
+    let rings = saturating_sum(streams.iter().map(|(_, stream)| of_rings(stream)));
+    let rings = if scene.facts.limits.rings_are_locked { rings } else { 0 };
+    let needed = of_buffers.saturating_add(rings);
+    if of_buffers == 0 || needed <= limit {
         return;
     }
     let figures = format!(
-        "registered buffers need {} of locked memory; the limit of this process is {}",
-        Bytes(needed).approximate(),
+        "registered buffers need {} of locked memory{}; the limit of this process is {}",
+        Bytes(of_buffers).approximate(),
+        if rings > 0 { format!(", beside {} for rings", Bytes(rings).approximate()) } else { String::new() },
         Bytes(limit).approximate()
     );
     for (load, stream) in streams {

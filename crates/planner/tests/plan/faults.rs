@@ -335,6 +335,16 @@ fn hosts_that_have_no_room() {
         ],
     );
     check(
+        &job("", "", "fixed_buffers = true\nqueue_depth = 64"),
+        DISK,
+        |facts| (facts.limits.locked_memory_bytes, facts.limits.rings_are_locked) = (256 << 10, true),
+        &[
+            "plan.locked-memory: registered buffers need 256 KiB of locked memory, beside 8 KiB for rings; the limit of this \
+           process is 256 KiB; raise it with: ulimit -l 264 (above the hard limit as root; LimitMEMLOCK=270336 for a service), \
+           or use fixed_buffers = false",
+        ],
+    );
+    check(
         &job("", "", "engine = \"io_uring\"\nqueue_depth = 1024"),
         DISK,
         |facts| (facts.limits.locked_memory_bytes, facts.limits.rings_are_locked) = (64 << 10, true),
