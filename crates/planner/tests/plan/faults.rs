@@ -11,7 +11,7 @@ use fathom_schema::Facts;
 use fathom_units::Bytes;
 
 /// Plans `text` on a host where every path is `is`, changed by `change`; expects these lines `code: message; help`.
-fn check(text: &str, is: Is, change: impl Fn(&mut Facts), expect: &[&str]) {
+pub(crate) fn check(text: &str, is: Is, change: impl Fn(&mut Facts), expect: &[&str]) {
     let job = read(text);
     let mut facts = facts(&job, |_| is);
     change(&mut facts);
@@ -37,10 +37,10 @@ const WARNINGS: &[&str] = &[
     "plan.two-names",
 ];
 
-const GIB: Is = Is::Device { size: Bytes::gib(1), sector: 512 };
+pub(crate) const GIB: Is = Is::Device { size: Bytes::gib(1), sector: 512 };
 const FOUR_K: Is = Is::Device { size: Bytes::gib(1), sector: 4096 };
 
-fn job(target: &str, workload: &str, stream: &str) -> String {
+pub(crate) fn job(target: &str, workload: &str, stream: &str) -> String {
     format!(
         "[target.t]\npath = \"/dev/x\"\n{target}\n[workload.w]\n{workload}\n[stream.s]\ntime = \"60s\"\n{stream}\n"
     )
@@ -324,6 +324,10 @@ fn hosts_that_have_no_room() {
            a smaller queue_depth or a smaller block_size",
         ],
     );
+}
+
+#[test]
+fn locked_memory_that_there_is_no_room_for() {
     check(
         &job("", "", "fixed_buffers = true\nqueue_depth = 256"),
         DISK,
@@ -675,89 +679,6 @@ fn streams_that_begin_at_one_place_are_told_of_once() {
         let more: String = (1..count).map(|at| format!("[stream.s{at}]\n")).collect();
         check(&(job("", "", "") + &more), DISK, |_: &mut Facts| {}, &[&expect]);
     }
-}
-
-#[test]
-fn advice_for_jobs_that_run() {
-    let same = |_: &mut Facts| {};
-    check(
-        &job("", "", "workers = 2\nworker_regions = \"same\""),
-        DISK,
-        same,
-        &[
-            "plan.same-region: several workers of the stream \"s\" go sequentially from the same place, 0 B, of /dev/x; \
-           the later ones find the data in a cache; give each an offset of its own (offset_per_worker)",
-        ],
-    );
-    check(
-        &job("", "access = \"random\"", "size = \"64KiB\"\nqueue_depth = 32\nworkers = 2"),
-        DISK,
-        same,
-        &[
-            "plan.small-region: the region of the stream \"s\" has 16 blocks of 4 KiB, fewer than the 64 operations in \
-           flight; operations on one block at a time are a cache's or a lock's speed; use a larger region",
-        ],
-    );
-    check(
-        &job("", "", "direct = false"),
-        GIB,
-        same,
-        &[
-            "plan.cached: the stream \"s\" reads 1 GiB through the page cache of a host with 16 GiB of memory; this \
-           measures memory; use direct I/O, or a region larger than memory",
-        ],
-    );
-    check(
-        &job("", "", "size = \"18KiB\""),
-        DISK,
-        same,
-        &[
-            "plan.tail: the last 2 KiB of the region of the stream \"s\" are less than a block of 4 KiB and are never \
-           touched; make the size a multiple of block_size",
-        ],
-    );
-    check(
-        &job("", "", "engine = \"psync\"\npriority_class = \"idle\"\npriority_level = 4"),
-        DISK,
-        same,
-        &[
-            "plan.no-effect: priority_class has no effect: priority_reads and priority_writes are 0%, so no operation has \
-             a priority; leave it out",
-            "plan.no-effect: priority_level has no effect: priority_reads and priority_writes are 0%, so no operation has \
-             a priority; leave it out",
-        ],
-    );
-    check(
-        &job("", "align_of = [\"write 8KiB\"]", "until_full = true\ntrace_makes_files = false"),
-        DISK,
-        same,
-        &[
-            "plan.no-effect: align_of has no effect: no operation is of a kind that it names; leave it out",
-            "plan.no-effect: trace_makes_files has no effect: the stream replays no trace; leave it out",
-            "plan.no-effect: until_full has no effect: nothing is written; leave it out",
-        ],
-    );
-    check(
-        &job("", "align = \"8KiB\"", "think_every = 8").replace("60s", "2s"),
-        DISK,
-        same,
-        &[
-            "plan.no-effect: align has no effect: no operation is random; leave it out",
-            "plan.no-effect: think_every has no effect: think_time is 0; leave it out",
-            "plan.short-time: the stream \"s\" measures for 2 s only; caches and queues are still filling; measure 5 s \
-             or more",
-        ],
-    );
-    check(
-        &(job("", "", "workload = \"w\"")
-            + "[workload.other]\n[target.other]\npath = \"/dev/y\"\n[stream.o]\nworkload = \"w\"\ntargets = [\"t\"]\n[stage.a]\nstreams = [\"s\"]\ntime = \"60s\""),
-        DISK,
-        same,
-        &[
-            "plan.unused: the stream \"o\" is used by no stage; use it or leave it out",
-            "plan.unused: the workload \"other\" is used by no stream; use it or leave it out",
-        ],
-    );
 }
 
 /// A fault that every point has is said once, and a host full of faults is not said in full.

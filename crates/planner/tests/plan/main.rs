@@ -1,5 +1,6 @@
 //! Plans of whole jobs on made-up hosts: the examples, what is refused, what is chosen, and what always holds.
 
+mod advice;
 mod anywhere;
 mod choices;
 mod examples;
