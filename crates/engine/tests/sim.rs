@@ -538,7 +538,8 @@ fn what_a_slot_is_free_for_is_not_dropped() {
         let tally = &outcome.executed.streams[0].workers[0].tally;
         assert_eq!((tally.arrivals_dropped, tally.backlog_max), (0, 0));
         assert_eq!(tally.arrivals, outcome.reads().operations);
-        close(tally.arrivals as f64, 200_000.0, 0.02);
+        // Of a thousand bursts of exponential length in exponential distances √(2/1000), 4.5 %, is one standard deviation: three of them.
+        close(tally.arrivals as f64, 200_000.0, 0.13);
     }
 }
 
