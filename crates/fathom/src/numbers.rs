@@ -37,7 +37,11 @@ impl Table {
         } else {
             printable(&path.display().to_string())
         };
-        let fail = |error: std::io::Error| format!("cannot read {name}: {error}");
+        let fail = |error: std::io::Error| {
+            format!(
+                "cannot read {name}: {error}; name a file of comma-separated numbers, or - for standard input"
+            )
+        };
         let mut bytes = Vec::new();
         if is_standard_input {
             std::io::stdin().lock().take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(fail)?;
@@ -50,7 +54,7 @@ impl Table {
         }
         if bytes.len() as u64 > BYTES_MAX {
             return Err(format!(
-                "{name} is larger than {} MiB, which no table of rounds is",
+                "{name} is larger than {} MiB, which no table of measurements is; name a file of comma-separated numbers",
                 BYTES_MAX >> 20
             ));
         }
@@ -84,7 +88,9 @@ impl Table {
         let has_titles = rows.first().is_some_and(|(_, cells)| cells.iter().any(|cell| is_title(cell)));
         let titles = has_titles.then(|| rows.remove(0).1);
         if rows.is_empty() {
-            return Err(format!("{name} has no row of numbers"));
+            return Err(format!(
+                "{name} has no row of numbers; write one in a line, its cells parted by commas"
+            ));
         }
         // More numbers than titles: which is whose is not known, and a decimal comma makes two of one.
         let is_filled = |cells: &[String]| cells.iter().any(|cell| !cell.is_empty());

@@ -128,7 +128,17 @@ pub(super) fn read(
 ) -> Result<(), TraceError> {
     let mut depths = Depths::default();
     let mut number = 0_u64;
-    while let Some(bytes) = event(input)? {
+    loop {
+        let bytes = match event(input)? {
+            Next::Whole(bytes) => bytes,
+            // What a killed tracer leaves: all before it is whole.
+            Next::Cut if number > 0 => {
+                gatherer.fault(&format!("event {}", number + 1), CUT_OFF);
+                break;
+            }
+            Next::Cut => return Err(TraceError::Format("it is cut off within an event".to_owned())),
+            Next::End => break,
+        };
         number += 1;
         let event = BlockEvent::of(&bytes, order);
         let bad = |what: String| TraceError::Format(format!("event {number} has {what}"));
@@ -140,7 +150,8 @@ pub(super) fn read(
         }
         let more = u64::from(event.more);
         if io::copy(&mut (&mut *input).take(more), &mut io::sink())? < more {
-            return Err(bad("less behind it than it says: the trace is cut off".to_owned()));
+            gatherer.fault(&format!("event {number}"), CUT_OFF);
+            break;
         }
         if event.action & NOTIFY != 0 {
             continue;
@@ -154,18 +165,29 @@ pub(super) fn read(
     Ok(())
 }
 
-/// The bytes of the next event; `None` at the end.
-fn event(input: &mut dyn BufRead) -> Result<Option<[u8; EVENT_BYTES]>, TraceError> {
+/// What is said of an event within which a trace ends.
+const CUT_OFF: &str = "not all of it: the trace is cut off there";
+
+/// What there is of a next event.
+enum Next {
+    Whole([u8; EVENT_BYTES]),
+    /// A part of it.
+    Cut,
+    /// Nothing: the trace is at its end.
+    End,
+}
+
+fn event(input: &mut dyn BufRead) -> Result<Next, TraceError> {
     let mut bytes = [0; EVENT_BYTES];
     let mut filled = 0;
     while filled < EVENT_BYTES {
         match input.read(&mut bytes[filled..])? {
-            0 if filled == 0 => return Ok(None),
-            0 => return Err(TraceError::Format("it is cut off within an event".to_owned())),
+            0 if filled == 0 => return Ok(Next::End),
+            0 => return Ok(Next::Cut),
             more => filled += more,
         }
     }
-    Ok(Some(bytes))
+    Ok(Next::Whole(bytes))
 }
 
 /// Takes an event that put a request into a queue.
