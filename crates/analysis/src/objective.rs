@@ -260,7 +260,7 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
     let of_rate: Vec<(&Trial, &LoadPoint)> =
         both.filter(|(trial, _)| rate.is_some_and(|rate| is_same(trial.rate, rate))).collect();
     let alone_s = single.map_or(0.0, |alone| alone.mean_s);
-    let margins = margins::of(goals, &of_rate, queues, alone_s);
+    let margins = margins::of(goals, &of_rate, queues, single.map(|alone| alone.mean_s));
     // Near an idle target latency hardly grows with the rate: the slope takes rates from farther off, and an operation alone is
     // the end of the line.
     let is_idle = |single: &LoadPoint| rate.is_none_or(|rate| rate <= IDLE_MAX * single.rate);

@@ -54,4 +54,4 @@ mod worker;
 pub use crew::Crew;
 pub use execute::{ExecuteError, Executed, Observer, Share, execute};
 pub use fathom_io::clock::{RealClock, monotonic, sleep_until, wall_ms};
-pub use mark::take_over;
+pub use mark::LeftFile;

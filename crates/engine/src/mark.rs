@@ -7,7 +7,8 @@
 //! carries that run's name until it has ended. All of it has room in an inode of 256 bytes (ext4's default) beside it: what
 //! has not is given a block of its own there, and to take and to free one at each start and end costs a file 0.5 to 7 ms.
 //! After a kill nobody can tell that run's last writes from what someone has
-//! put there since, so what a killed run was writing is someone else's too, unless it had not written yet.
+//! put there since, so what a killed run was writing is someone else's too, unless it had not written yet, or a run that goes on
+//! from it takes it over ([`LeftFile`]).
 
 use fathom_io::clock;
 use fathom_schema::VoidMark;
@@ -15,7 +16,7 @@ use fathom_units::Nanos;
 use rustix::fs::{self, XattrFlags};
 use std::fs::{File, Metadata};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::PathBuf;
 
 /// The extended attribute.
 pub const MARK: &str = "user.fathom";
@@ -77,16 +78,34 @@ pub(crate) fn complete(file: &File) {
     seal(file, "");
 }
 
-/// Takes over a file that a killed run was writing: it is fathom's again, and unchanged. For who knows that nobody has written to it
-/// since; `false` where its mark does not name that run, or it was not laid out in full.
-pub fn take_over(path: &Path, run: &str) -> bool {
-    let Ok(file) = File::open(path) else { return false };
-    let of_run = VoidMark::Unended { run: run.to_owned() };
-    let is_left = read(&file) == Mark::Void { because: of_run, unfinished: false };
-    if is_left {
-        complete(&file);
+/// A file as a killed run left it, which the run that goes on from that one writes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The run whose name its mark has.
+    pub run: String,
+    /// The size that that run gave it, in bytes.
+    pub size: u64,
+    /// Until when that run can have changed it, milliseconds since 1970.
+    pub until_ms: u64,
+}
+
+impl LeftFile {
+    /// Makes it fathom's again, if it is as it was left and was laid out in full; whether it is now. Only for a run that was allowed to
+    /// write it and has locked it: from here on every run may.
+    pub fn take_over(&self) -> bool {
+        let Ok(file) = File::open(&self.path) else { return false };
+        let of_run = VoidMark::Unended { run: self.run.clone() };
+        let is_left = file.metadata().is_ok_and(|meta| {
+            let until_ns = i128::from(self.until_ms) * 1_000_000;
+            meta.size() == self.size && status_ns(&meta) <= until_ns
+        });
+        if is_left && read(&file) == (Mark::Void { because: of_run, unfinished: false }) {
+            complete(&file);
+        }
+        is_ours(&file)
     }
-    is_left
 }
 
 /// Takes the mark away: the file holds what someone else has written.
@@ -185,6 +204,7 @@ fn is_like(likeness: &str, meta: &Metadata) -> bool {
 mod tests {
     use super::*;
     use std::io::Write;
+    use std::path::Path;
     use std::process::Command;
 
     /// What happens to a file of 4 bytes with a mark, and what the mark says then.
@@ -254,13 +274,25 @@ mod tests {
         };
         check("a run that ended", |file| begin(file, "RUN"), end, &Mark::Ours);
         check("a layout that did not", |file| begin_layout(file, "RUN"), end, &unended(true));
-        let take: fn(&mut File, &Path) = |file, path| {
+        let left = |file: &File, path: &Path| {
+            let meta = file.metadata().unwrap();
+            let until_ms = u64::try_from(status_ns(&meta) / 1_000_000).unwrap() + 1;
+            LeftFile { path: path.to_owned(), run: "RUN".to_owned(), size: meta.size(), until_ms }
+        };
+        let take = |file: &mut File, path: &Path| {
             file.write_all(b"data").unwrap();
-            assert!(!take_over(path, "OTHER"));
-            take_over(path, "RUN");
+            let left = left(file, path);
+            assert!(!LeftFile { run: "OTHER".to_owned(), ..left.clone() }.take_over());
+            assert!(!LeftFile { size: left.size + 1, ..left.clone() }.take_over());
+            assert!(!LeftFile { until_ms: left.until_ms - 2, ..left.clone() }.take_over());
+            assert!(left.take_over());
         };
         check("a run that is gone on with", |file| begin(file, "RUN"), take, &Mark::Ours);
-        check("a layout that is gone on with", |file| begin_layout(file, "RUN"), take, &unended(true));
+        let refused = |file: &mut File, path: &Path| {
+            file.write_all(b"data").unwrap();
+            assert!(!left(file, path).take_over());
+        };
+        check("a layout that is gone on with", |file| begin_layout(file, "RUN"), refused, &unended(true));
     }
 
     #[test]

@@ -120,7 +120,10 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 self.open_schedule(false);
                 is_closed = true;
             }
-            self.note_waiting();
+            // What is due beyond a batch goes down with the next one, for which slots are free.
+            if staged < most {
+                self.note_waiting();
+            }
             if staged > 0 {
                 now = self.hand_down(staged)?;
             }

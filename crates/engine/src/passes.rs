@@ -193,7 +193,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         self.state = State::Drain;
     }
 
-    /// Issues again, for an operation that failed when all had been issued. Draining goes by edges of intervals.
+    /// Issues again, for an operation that failed when all had been issued.
     fn go_on(&mut self) {
         if !std::mem::take(&mut self.course.is_all_issued) || self.state != State::Drain || self.is_stopped()
         {
@@ -207,10 +207,6 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         // Demands are about the time in which operations are issued.
         if let Some(watch) = &mut self.watch {
             watch.begin_anew(now);
-        }
-        let edge = self.times.next_edge(self.times.step_start.after(self.recorder.cell_start()));
-        if edge < self.next_event {
-            self.recorder.mark_late();
         }
         self.next_event = self.next_event.min(self.event_after(now));
         if let Some(schedule) = &mut self.schedule {

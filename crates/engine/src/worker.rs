@@ -542,17 +542,14 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
                     self.state = State::Drain;
                 }
                 // When the time is up, the last interval stays open: what was issued in it belongs to it.
-                State::Drain if at >= self.times.measure_end => {}
+                State::Drain if at >= self.times.measure_end || !self.is_edge(at) => {}
                 State::Ramp | State::Measure | State::Drain | State::Verify => {
                     // Several edges passed at once: one cell covers them all.
                     let behind = now.since(at) >= self.times.interval;
                     if behind {
                         self.recorder.mark_late();
                     } else {
-                        // What an error ends in its ramp is of the ramp to its end.
-                        let is_over = self.state == State::Drain;
-                        let phase = if is_over { self.recorder.phase() } else { self.phase() };
-                        self.hand_over(at, phase, !self.clock.is_virtual());
+                        self.hand_over(at, self.phase(), !self.clock.is_virtual());
                         self.clock.discipline();
                         self.keep_together(at);
                     }
@@ -565,10 +562,14 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         }
     }
 
+    /// Whether an interval ends there.
+    fn is_edge(&self, at: Nanos) -> bool {
+        at.since(self.times.step_start).0.is_multiple_of(self.times.interval.0)
+    }
+
     /// Waits at the edge for the others that live in virtual time.
     fn keep_together(&mut self, edge: Nanos) {
-        let is_of_interval = edge.since(self.times.step_start).0.is_multiple_of(self.times.interval.0);
-        if let Some(last) = self.edge.filter(|last| is_of_interval && *last < edge) {
+        if let Some(last) = self.edge.filter(|last| self.is_edge(edge) && *last < edge) {
             self.shared.reach(last, edge);
             self.edge = Some(edge);
         }
@@ -577,7 +578,9 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     pub(crate) fn phase(&self) -> Phase {
         match self.state {
             State::Ramp => Phase::Ramp,
-            State::Measure | State::Drain => Phase::Measure,
+            State::Measure => Phase::Measure,
+            // What an error ends in its ramp is of the ramp to its end.
+            State::Drain => self.recorder.phase(),
             State::Verify => Phase::Verify,
         }
     }
@@ -594,7 +597,8 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
 
     pub(crate) fn hand_over(&mut self, at: Nanos, next: Phase, may_merge: bool) {
         // What comes due while writes are read back is no load of any interval, and nothing does when no more are issued.
-        if !matches!(self.state, State::Drain | State::Verify) {
+        let is_over = self.state == State::Drain && (!self.has_rounds() || self.is_stopped());
+        if !is_over && self.state != State::Verify {
             self.come_due(at);
         }
         self.complete_cell();

@@ -108,7 +108,8 @@ fn batches_of_arrivals_are_of_the_size_that_was_asked_for() {
         let mut stream = of(64, open(2000.0), 0);
         (stream.engine.batch_submit, stream.engine.exact_batches) = (8, is_exact);
         let outcome = run(step(TargetKind::Sim(sim), stream));
-        let sizes = outcome.executed.streams[0].workers[0].tally.submit_sizes;
+        let tally = &outcome.executed.streams[0].workers[0].tally;
+        let sizes = tally.submit_sizes;
         sizes.iter().rposition(|count| *count > 0).expect("some were submitted")
     };
     // Classes of 5 to 8, and of 33 to 64.

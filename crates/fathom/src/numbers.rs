@@ -382,8 +382,9 @@ mod tests {
                 Table::of("t".to_owned(), text.as_bytes()).and_then(|table| table.positive(at).map(|_| ()));
             assert_eq!(found.unwrap_err(), expect);
         };
-        check("", 0, "t has no row of numbers");
-        check("n,x\n", 0, "t has no row of numbers");
+        let empty = "t has no row of numbers; write one in a line, its cells parted by commas";
+        check("", 0, empty);
+        check("n,x\n", 0, empty);
         // What looks like a number and is none is no title.
         for wrong in ["NaN", "1OO", "1e400"] {
             let said =

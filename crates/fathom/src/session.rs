@@ -19,9 +19,7 @@ use fathom_planner::safety::{self, Consent, PeersAllowed, Verdict};
 use fathom_planner::search::Search;
 use fathom_planner::{ENGINE_UNAVAILABLE, Plan, PlanNote};
 use fathom_run::{Bus, Changes, RunError, RunOutcome, RunRequest, Sink, Stop};
-use fathom_schema::{
-    EnvironmentFact, Event, Facts, Note, NoteKind, Record, RunStarted, Severity, StepRecord,
-};
+use fathom_schema::{EnvironmentFact, Event, Facts, Note, NoteKind, Record, RunStarted, Severity};
 use fathom_store::{Detail, StoreError};
 use fathom_units::Nanos;
 use std::borrow::Cow;
@@ -33,8 +31,8 @@ pub(crate) struct Planned {
     pub(crate) loaded: Loaded,
     pub(crate) facts: Facts,
     pub(crate) plan: Plan,
-    /// Steps of an earlier run that it goes on from.
-    pub(crate) earlier: Vec<StepRecord>,
+    /// What an earlier run has left that it goes on from.
+    pub(crate) earlier: fathom_run::Earlier,
 }
 
 /// Prints what is wrong with a job; the exit code when that keeps it from running.
@@ -148,7 +146,7 @@ impl Attempt {
         match plan {
             Some(mut plan) => {
                 plan.thresholds.splice(..0, std::mem::take(&mut loaded.thresholds));
-                Ok(Planned { loaded, facts, plan, earlier: Vec::new() })
+                Ok(Planned { loaded, facts, plan, earlier: fathom_run::Earlier::default() })
             }
             None => Err(Exit::Internal),
         }
@@ -348,7 +346,7 @@ pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: Manner<'
     if let (true, Some(message)) = (live, outlook(&plan)) {
         terminal::message(&message);
     }
-    let mut live = live.then(|| Live::new(steps, earlier.len()));
+    let mut live = live.then(|| Live::new(steps, earlier.steps.len()));
     let request = RunRequest {
         started: started(&id, &loaded, facts, Some(&plan)),
         experiment: plan.experiment,

@@ -332,7 +332,8 @@ fn check_locked_memory(
     let rings = saturating_sum(streams.iter().map(|(_, stream)| of_rings(stream)));
     let rings = if scene.facts.limits.rings_are_locked { rings } else { 0 };
     let needed = of_buffers.saturating_add(rings);
-    if of_buffers == 0 || needed <= limit {
+    // Rings that have no room by themselves are told of as that.
+    if of_buffers == 0 || needed <= limit || rings > limit {
         return;
     }
     let figures = format!(

@@ -9,7 +9,7 @@ use crate::time::RunTime;
 use crate::watch::Watch;
 use crate::zeroes::Zeroes;
 use fathom_engine::prepare::{self, Claims, PrepareError, Tidied};
-use fathom_engine::{Crew, ExecuteError, Executed, Observer, Share, execute, probe};
+use fathom_engine::{Crew, ExecuteError, Executed, LeftFile, Observer, Share, execute, probe};
 use fathom_metrics::{IssuedRow, OperationRow};
 use fathom_planner::Experiment;
 use fathom_schema::{
@@ -40,9 +40,17 @@ pub struct RunRequest {
     pub clock: fathom_engine::RealClock,
     /// Through which its load may be changed while it runs.
     pub changes: Changes,
-    /// Steps of an earlier run that this one goes on from: the record begins with them, and the experiment has replayed
-    /// them.
-    pub earlier: Vec<StepRecord>,
+    /// What an earlier run has left that this one goes on from.
+    pub earlier: Earlier,
+}
+
+/// What a run that was broken off leaves to the one that goes on from it.
+#[derive(Debug, Default)]
+pub struct Earlier {
+    /// Its steps: the record begins with them, and the experiment has replayed them.
+    pub steps: Vec<StepRecord>,
+    /// Files that it was writing when it was killed.
+    pub left: Vec<LeftFile>,
 }
 
 /// How a run ended, for the caller; the record says the same.
@@ -102,6 +110,7 @@ const DRIVES_PATIENCE_STOPPED: Nanos = Nanos::secs(2);
 /// Runs all steps. Always ends with [`Event::RunFinished`], and removes what was to be removed.
 pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
     let RunRequest { experiment, claims, mut started, notes, clock, changes, earlier } = request;
+    let Earlier { steps: earlier, left } = earlier;
     let used = claims.used();
     let mut preview = experiment.preview();
     let can_be_resumed = experiment.can_be_resumed();
@@ -130,6 +139,13 @@ pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
     runner.bus.send(&Event::RunStarted(Box::new(started)));
     for note in notes {
         runner.bus.send(&Event::Note(note));
+    }
+    // Else this run's writes would be nobody's, and it could not be gone on with in its turn. They are claimed by now.
+    for file in left.iter().filter(|file| !file.take_over()) {
+        let path = file.path.display();
+        let message =
+            format!("{path} is not as the run before left it: after a kill this test cannot be gone on with");
+        runner.note(NoteKind::Target, Severity::Warn, message);
     }
     let done = u32::try_from(earlier.len()).expect("an experiment has fewer steps than 2^32");
     let behind_ms = known_until_ms(&earlier).saturating_sub(started_ms);

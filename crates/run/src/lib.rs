@@ -16,8 +16,8 @@ mod zeroes;
 
 pub use bus::{Bus, Sink, SinkError};
 pub use changes::{Changes, NewLoad, RateChange};
-pub use drive::{FILES_STAY, RunError, RunOutcome, RunRequest, claim, run};
+pub use drive::{Earlier, FILES_STAY, RunError, RunOutcome, RunRequest, claim, run};
 pub use fathom_engine::prepare::Claims;
 pub use fathom_engine::prepare::{PrepareError, Progress};
-pub use fathom_engine::{ExecuteError, RealClock, probe, wall_ms};
+pub use fathom_engine::{ExecuteError, LeftFile, RealClock, probe, wall_ms};
 pub use signals::{Asked, Stop, outlive_file_limits};

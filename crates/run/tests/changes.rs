@@ -2,7 +2,7 @@
 
 use fathom_engine::prepare::Claims;
 use fathom_planner::plan;
-use fathom_run::{Bus, Changes, NewLoad, RateChange, RunRequest, Sink, SinkError, Stop, run};
+use fathom_run::{Bus, Changes, Earlier, NewLoad, RateChange, RunRequest, Sink, SinkError, Stop, run};
 use fathom_schema::{CpuFacts, Event, Facts, NoteKind, Outcome, Pacing, RunStarted, Step};
 use fathom_units::{Bytes, Iops, Nanos};
 
@@ -138,7 +138,7 @@ fn ran(job: &str, changes: Changes, sink: &mut dyn Sink) {
         notes: Vec::new(),
         clock,
         changes,
-        earlier: Vec::new(),
+        earlier: Earlier::default(),
     };
     let outcome = run(request, &Stop::default(), &mut Bus::new(vec![sink]));
     assert_eq!(outcome.outcome, Outcome::Complete, "{:?}", outcome.error);

@@ -2,7 +2,7 @@
 
 use fathom_engine::prepare::Claims;
 use fathom_planner::plan;
-use fathom_run::{Bus, Changes, RunRequest, Sink, SinkError, Stop, run};
+use fathom_run::{Bus, Changes, Earlier, RunRequest, Sink, SinkError, Stop, run};
 use fathom_schema::{CpuFacts, Event, Facts, IntervalSum, Outcome, Record, RunStarted, StepRecord};
 use fathom_units::Bytes;
 
@@ -62,7 +62,7 @@ fn told(earlier: Vec<StepRecord>) -> Told {
         notes: Vec::new(),
         clock: fathom_engine::RealClock::new(true),
         changes: Changes::default(),
-        earlier,
+        earlier: Earlier { steps: earlier, left: Vec::new() },
     };
     let mut told = Told::default();
     let outcome = run(request, &Stop::default(), &mut Bus::new(vec![&mut told]));

@@ -26,8 +26,9 @@ pub use session::Role;
 use fathom_model::{Diagnostics, Job};
 use fathom_planner::Plan;
 use fathom_report::Summary;
+use fathom_run::Earlier;
 use fathom_run::RealClock;
-use fathom_schema::{Facts, Record, Severity, SteadyQuestion, StepRecord};
+use fathom_schema::{Facts, Record, Severity, SteadyQuestion};
 use running::Running;
 use session::Sessions;
 use std::fmt;
@@ -60,8 +61,8 @@ pub trait Machine: Send + Sync + 'static {
     fn title_of(&self, asked: &SteadyQuestion) -> String;
     /// What a stored test of the PTS leaves to one that goes on from it, or why none can.
     fn unfinished(&self, record: Record) -> Result<Unfinished, String>;
-    /// Makes a planned test one that goes on from there: the steps that need not be done again, or why it cannot.
-    fn go_on(&self, plan: &mut Plan, facts: &Facts, left: Record) -> Result<Vec<StepRecord>, String>;
+    /// Makes a planned test one that goes on from there: what that leaves to it, or why it cannot.
+    fn go_on(&self, plan: &mut Plan, facts: &Facts, left: Record) -> Result<Earlier, String>;
     /// What `seed = "fresh"` stands for.
     fn entropy(&self) -> u64;
     /// Says something to whoever started the server.

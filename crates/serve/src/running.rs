@@ -5,8 +5,9 @@ use crate::fault::Fault;
 use crate::hub::Hub;
 use crate::{App, Machine};
 use fathom_planner::Plan;
+use fathom_run::Earlier;
 use fathom_run::{Bus, Changes, Claims, RunRequest, Sink, SinkError, Stop};
-use fathom_schema::{Event, Facts, Note, NoteKind, Question, RunStarted, Severity, StepRecord};
+use fathom_schema::{Event, Facts, Note, NoteKind, Question, RunStarted, Severity};
 use fathom_store::{StoreError, Unstored, Writer};
 use fathom_units::Nanos;
 use std::collections::VecDeque;
@@ -63,7 +64,7 @@ pub(crate) struct Ready {
     /// What was said of it when it was judged.
     pub(crate) remarks: Vec<String>,
     /// Steps that an earlier run has done for it.
-    pub(crate) earlier: Vec<StepRecord>,
+    pub(crate) earlier: Earlier,
 }
 
 impl Running {

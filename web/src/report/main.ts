@@ -1,5 +1,5 @@
-// The script of a report file: finds the places of charts, draws those that come into view and then the first of the others, and opens for print what a
-// reader may want on paper. The page is whole without it.
+// The script of a report file: finds the places of charts, draws those that come into view and then the first of the
+// others, and opens for print what a reader may want on paper. The page is whole without it.
 
 import { flushSync, mount } from "svelte";
 import Plot from "../charts/Plot.svelte";
@@ -87,7 +87,7 @@ function start(): void {
     watch.unobserve(figure);
     mount(Plot, { target: figure, props: { spec } });
   };
-  // A report of a hundred steps has six hundred charts; those that nobody looks at cost nothing.
+  // A report of a hundred steps has six hundred charts; those behind the first that nobody looks at cost nothing.
   const watch = new IntersectionObserver(
     (entries) => entries.filter((entry) => entry.isIntersecting).forEach((entry) => draw(entry.target)),
     { rootMargin: "400px" },

@@ -27,12 +27,13 @@ pub struct Margin {
     pub together_s: Option<Estimate>,
 }
 
-/// Of each goal, by trials of one rate, whose operations go to so many queues, and where one alone takes `alone_s`; none of none.
+/// Of each goal, by trials of one rate, whose operations go to so many queues, and where one alone takes `alone_s`, where that is known;
+/// none of none.
 pub(super) fn of(
     goals: &[LatencyGoal],
     trials: &[(&Trial, &LoadPoint)],
     queues: f64,
-    alone_s: f64,
+    alone_s: Option<f64>,
 ) -> Vec<Margin> {
     let one = |(which, goal): (usize, &LatencyGoal)| Margin::of(which, *goal, trials, queues, alone_s);
     goals.iter().enumerate().filter_map(one).collect()
@@ -44,7 +45,7 @@ impl Margin {
         goal: LatencyGoal,
         trials: &[(&Trial, &LoadPoint)],
         queues: f64,
-        alone_s: f64,
+        alone_s: Option<f64>,
     ) -> Option<Self> {
         let latencies_s: Vec<f64> = trials.iter().map(|(trial, _)| trial.latencies_s[which]).collect();
         let worst = latencies_s.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1))?.0;
@@ -64,7 +65,9 @@ impl Margin {
         };
         let own = trials[worst].0.intervals_s[which];
         let of_worst = error_s(own).map(|_| Estimate { value: worst_s, interval: Some(own) });
-        let come_to_rest = trials.iter().all(|(_, point)| waiting::comes_to_rest(point, queues, alone_s));
+        let come_to_rest = alone_s.is_none_or(|alone_s| {
+            trials.iter().all(|(_, point)| waiting::comes_to_rest(point, queues, alone_s))
+        });
         let together_s = of_all.or(of_worst).filter(|_| come_to_rest);
         Some(Self { goal, worst_s, left: 1.0 - worst_s / goal.limit.as_secs_f64(), together_s })
     }

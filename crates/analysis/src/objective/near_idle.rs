@@ -78,18 +78,20 @@ const MEAN_ERROR_MIN: f64 = 0.003;
 /// (Pollaczek and Khinchine). `single`: one operation at a time, of which S is the mean; `near`: trials with what they did per second.
 pub(super) fn mean_reached(single: &LoadPoint, near: &[(f64, &LoadPoint)], limit_s: f64) -> Option<Estimate> {
     let alone_s = single.mean_s;
+    // As many servers as there were operations at a time, one of each worker.
+    let servers = single.held.max(1.0);
     let of = |rate: f64, point: &LoadPoint| {
-        let load = rate * alone_s;
+        let load = rate * alone_s / servers;
         let moments = &point.response.moments;
         let error_s = (moments.stddev_ns() / 1e9).max(MEAN_ERROR_MIN * point.mean_s);
-        let variance = error_s * error_s * in_common(rate, (point.mean_s - alone_s).max(0.0));
+        let variance = error_s * error_s * in_common(rate / servers, (point.mean_s - alone_s).max(0.0));
         // A line that falls, as `crossing` takes them.
         Trialled { x: load / (1.0 - load), y: -point.mean_s, weight: moments.count as f64 / variance }
     };
     let line: Vec<Trialled> =
         std::iter::once(of(0.0, single)).chain(near.iter().map(|&(rate, point)| of(rate, point))).collect();
     let Estimate { value, interval } = crossing(&line, -limit_s, 0.0)?;
-    let rate = |x: f64| x / (1.0 + x) / alone_s;
+    let rate = |x: f64| x / (1.0 + x) * servers / alone_s;
     Some(Estimate { value: rate(value), interval: interval.map(|(low, high)| (rate(low), rate(high))) })
 }
 

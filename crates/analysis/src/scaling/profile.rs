@@ -29,7 +29,8 @@ pub(super) fn n_at_95_percent(
         let is_same = law.peak().is_some() == own.peak().is_some() && at_bound(law) == at_bound(own);
         if is_same { of_law(law) } else { None }
     })?;
-    let others = hardly_worse(own, points, weighting);
+    let mut others = hardly_worse(own, points, weighting);
+    others.retain(|law| at_bound(law) == at_bound(own));
     let hold = |(low, high): (f64, f64), value: f64| (low.min(value), high.max(value));
     let interval = found.interval.filter(|_| !is_mixed(resampled));
     let interval = interval.map(|own| others.iter().filter_map(of_law).fold(own, hold));

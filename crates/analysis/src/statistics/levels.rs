@@ -142,7 +142,7 @@ pub fn wave(values: &[f64]) -> Option<Wave> {
     };
     let once = hump.map(|(hump, _)| {
         let (from, to) = hump.extent(hump.width, count);
-        (from * stride, (to * stride).min(values.len()))
+        (from * stride, if to == count { values.len() } else { to * stride })
     });
     Some(Wave { low, high, comes_back, once })
 }

@@ -60,14 +60,14 @@ const EFFECT_MIN: f64 = 0.01;
 const BRIEF_LEFT: f64 = 0.5;
 /// Share of the slope of all that the rest goes on with, for all to be one line.
 const ALONG_MIN: f64 = 0.4;
-/// Intervals at either end of a step that tell whether it begins or ends off its level, and the part of the farthest that they are off
-/// by then.
+/// Intervals at either end of a step that tell whether it begins or ends off its level.
 const EDGE: usize = 2;
-/// The part of a step up to which what begins off its level is a brief approach, as long as it is off by a third or more; and how many
-/// times as long it lasts.
-const APPROACH_PART: usize = 16;
-const APPROACH: usize = 3;
+/// The part of the farthest that they are off by then.
 const AT_END_MIN: f64 = 0.5;
+/// The part of a step up to which what begins off its level is a brief approach, as long as it is off by a third or more.
+const APPROACH_PART: usize = 16;
+/// How many times as long an approach lasts as it is off by that.
+const APPROACH: usize = 3;
 /// Difference of two levels that matters, as a share.
 const LEVEL_MIN: f64 = 0.10;
 /// Fewest intervals of a level, and the part of a step that it has to last.
@@ -196,7 +196,7 @@ fn check_course(stretch: &Stretch, view: &StepView<'_>, found: &mut Found) {
     };
     let warm = match (&passage, early) {
         // What lasted is no warm-up, however slowly it was left.
-        (Some(_), _) => 0,
+        (Some(passage), _) if warm >= passage.from => 0,
         (None, Some(early)) if warm == 0 && passages::is_gradual(&early) && matters(&iops, early.to) => {
             early.to
         }

@@ -13,6 +13,8 @@ use fathom_units::{Iops, Nanos};
 
 /// Share of what came due below which an open loop was overloaded, if its backlog grew as well.
 const RATE_SHARE_MIN: f64 = 0.99;
+/// Standard deviations of what is in flight, a Poisson count, that its two ends may differ by.
+const IN_FLIGHT_DEVIATIONS: f64 = 6.0;
 /// Wait of an arrival beside a free slot from which on it is told, nanoseconds: timers and wake-ups of an idle host take less.
 const ISSUED_LATE_NS: u64 = 100_000;
 /// As a share of the service time.
@@ -179,7 +181,8 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
         );
         return;
     }
-    if !is_short && unfinished::check(stream, measured, intervals, place, found) {
+    let is_told = !is_short && unfinished::check(stream, measured, intervals, place, found);
+    if is_told || is_of_chance(arrival, measured, short_by) {
         return;
     }
     // What was dropped is told elsewhere.
@@ -562,6 +565,15 @@ fn issued_late(
             "read the service time, and measure again with processors that are free for the workers",
         );
     }
+}
+
+/// Whether no more is missing than what is in flight differs by from one end to the other by chance: of random arrivals none of which
+/// waited for a slot.
+fn is_of_chance(arrival: &Arrival, measured: &Measured, short_by: f64) -> bool {
+    let tally = &measured.tally;
+    tally.backlog_max == 0
+        && *arrival != Arrival::Constant
+        && short_by * tally.arrivals as f64 <= IN_FLIGHT_DEVIATIONS * measured.depth_held().max(0.0).sqrt()
 }
 
 /// Operations in flight, averaged over the late arrivals of all intervals.

@@ -33,7 +33,7 @@ fn try_run(args: &PlanArgs) -> Result<Exit, Exit> {
     loaded.diagnostics.extend(diagnostics);
     session::report_faults(&loaded)?;
     let plan = plan.ok_or(Exit::Internal)?;
-    let planned = Planned { loaded, facts, plan, earlier: Vec::new() };
+    let planned = Planned { loaded, facts, plan, earlier: fathom_run::Earlier::default() };
     let consent = session::consent_of(&args.consent, false);
     let verdict = safety::judge(&planned.plan.intents, &planned.plan.commands, &planned.facts, &consent);
     let printed = if args.json {

@@ -9,7 +9,8 @@ use fathom_engine::RealClock;
 use fathom_model::{Diagnostics, Job, Level};
 use fathom_planner::Plan;
 use fathom_report::Summary;
-use fathom_schema::{Facts, Record, Severity, SteadyQuestion, StepRecord};
+use fathom_run::Earlier;
+use fathom_schema::{Facts, Record, Severity, SteadyQuestion};
 use fathom_serve::{Machine, Preset, Role, Server, Settings, Unfinished, Upload};
 use std::path::{Path, PathBuf};
 
@@ -149,7 +150,7 @@ impl Machine for ThisMachine {
         }
     }
 
-    fn go_on(&self, plan: &mut Plan, facts: &Facts, left: Record) -> Result<Vec<StepRecord>, String> {
+    fn go_on(&self, plan: &mut Plan, facts: &Facts, left: Record) -> Result<Earlier, String> {
         steady::go_on(plan, facts, left)
     }
 

@@ -12,9 +12,10 @@ use fathom_analysis::pts::{self, BLOCK_MIN};
 use fathom_model::{Amount, Kind, Literal, OptionValue, Span};
 use fathom_planner::search::{Search, SteadySearch};
 use fathom_planner::{Plan, PlanNote};
+use fathom_run::{Earlier, LeftFile};
 use fathom_schema::{
     CapacityPart, DeviceClass, Facts, FileKind, Note, NoteKind, Question, Record, Severity, SteadyQuestion,
-    SteadyTest, StepRecord, TargetFact, TargetKind, Threshold, TrimBy, VoidMark,
+    SteadyTest, TargetFact, TargetKind, Threshold, TrimBy, VoidMark,
 };
 use fathom_units::Bytes;
 use std::borrow::Cow;
@@ -213,16 +214,19 @@ pub(crate) fn left(record: Record) -> Result<(SteadyQuestion, Record), String> {
     Ok((question, record))
 }
 
-/// Makes a planned test one that goes on from an earlier run: the steps that need not be done again, or why it cannot.
-pub(crate) fn go_on(plan: &mut Plan, now: &Facts, earlier: Record) -> Result<Vec<StepRecord>, String> {
+/// Makes a planned test one that goes on from an earlier run: the steps that need not be done again and the files that it was killed at,
+/// or why it cannot.
+pub(crate) fn go_on(plan: &mut Plan, now: &Facts, earlier: Record) -> Result<Earlier, String> {
     let done = pts::resumable(&earlier);
     if let Some(Question::Steady(SteadyQuestion { targets, .. })) = &earlier.started.question {
         same_targets(targets, &earlier.started.facts, now, &|is| is_left(&earlier, is))?;
-        // Else this run's writes would be those of nobody, and it could not be gone on with in its turn.
-        for fact in now.targets.iter().filter(|fact| is_left(&earlier, fact)) {
-            fathom_engine::take_over(&fact.path, &earlier.started.run);
-        }
     }
+    let until_ms = earlier.known_until_ms().saturating_add(KILLED_WITHIN_MS);
+    let as_left = |fact: &TargetFact| {
+        let size = fact.file.as_ref().filter(|_| is_left(&earlier, fact))?.size.0;
+        Some(LeftFile { path: fact.path.clone(), run: earlier.started.run.clone(), size, until_ms })
+    };
+    let left = now.targets.iter().filter_map(as_left).collect();
     let Record { started, mut steps, notes, finished: _ } = earlier;
     // In an older record the steps alone have them. What is asked for now takes their place: else a test that its condition has
     // ended could not be gone on with while that still holds.
@@ -244,7 +248,7 @@ pub(crate) fn go_on(plan: &mut Plan, now: &Facts, earlier: Record) -> Result<Vec
             plan.notes.push(note);
         }
     }
-    Ok(steps)
+    Ok(Earlier { steps, left })
 }
 
 /// Whether targets are what they were at the start of an earlier run, in the state that it left them in, as far as can be

@@ -16,7 +16,8 @@ use fathom_frontend::native;
 use fathom_model::{Diagnostic, Diagnostics, Job, Level, Sources};
 use fathom_planner::Plan;
 use fathom_planner::safety::{self, Consent, Intent, PeersAllowed, Refusal, Verdict};
-use fathom_schema::{Facts, FileKind, Question, StepRecord};
+use fathom_run::Earlier;
+use fathom_schema::{Facts, FileKind, Question};
 use fathom_units::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -351,8 +352,8 @@ struct Judged {
     question: Option<Question>,
     /// Title of the run, where it is not the job's.
     title: Option<String>,
-    /// Steps that an earlier run has done for it.
-    earlier: Vec<StepRecord>,
+    /// What an earlier run has left to it.
+    earlier: Earlier,
 }
 
 /// A job that was read with its faults, and what the run that it goes on from has left.
@@ -374,7 +375,7 @@ fn read_order(app: &App, order: &Order) -> (Job, Diagnostics, Option<Unfinished>
 fn judge(app: &App, order: &Order) -> Judged {
     let (job, mut diagnostics, left) = read_order(app, order);
     if diagnostics.has_errors() {
-        let (facts, earlier) = (Facts::default(), Vec::new());
+        let (facts, earlier) = (Facts::default(), Earlier::default());
         return Judged { job, diagnostics, facts, plan: None, question: None, title: None, earlier };
     }
     let Agreed { yes, overwrite, destroy, answers } = order.consent.clone();
@@ -385,7 +386,7 @@ fn judge(app: &App, order: &Order) -> Judged {
         .search
         .as_ref()
         .map(|search| searches::asked(app, search, &job, &facts, left.as_ref(), &mut diagnostics));
-    let (mut question, mut title, mut earlier) = (None, None, Vec::new());
+    let (mut question, mut title, mut earlier) = (None, None, Earlier::default());
     let mut plan = match asked {
         None => {
             let (plan, planned) = fathom_planner::plan(&job, &facts, app.machine.entropy());

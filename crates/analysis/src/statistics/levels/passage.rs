@@ -57,7 +57,7 @@ pub fn passage(values: &[f64]) -> Option<Passage> {
     let before = series.middle - rise * sum / count as f64;
     Some(Passage {
         from: from * stride,
-        to: (to * stride).min(values.len()),
+        to: if to == count { values.len() } else { to * stride },
         before: before.clamp(low, high),
         after: (before + rise).clamp(low, high),
     })

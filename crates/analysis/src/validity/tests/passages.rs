@@ -49,7 +49,12 @@ fn what_goes_over_to_another_level_is_told() {
         "{told_of_it:?}"
     );
     let at_end = told(180, 0.01, &over(170.0, 180.0, 0.75));
-    assert!(!at_end.iter().any(|one| one.is_empty() || one[0].contains("and came back")), "{at_end:?}");
+    let is_told = |one: &&Vec<String>| {
+        let ends =
+            |said: &String| said.contains("to the end") || said.contains("had not come back at the end");
+        one.iter().any(|said| ends(said) || said.starts_with("behaviour.level-changed"))
+    };
+    assert!(at_end.iter().filter(is_told).count() >= 48, "{at_end:?}");
 }
 
 #[test]
@@ -62,7 +67,7 @@ fn what_approaches_its_level_at_the_start_has_not_fallen() {
                 told.iter().filter(|one| starts(one, "behaviour.drift") || starts(one, "behaviour.level"));
             let remembers = told.iter().filter(|one| starts(one, "behaviour.memory"));
             assert!(
-                moved.count() <= 1 && remembers.count() <= 15,
+                moved.count() <= 1 && remembers.count() <= 12,
                 "{depth} at {pace} s of {seconds} s: {told:?}"
             );
         }
