@@ -509,6 +509,10 @@ fn the_last_window_of_a_fio_log_is_no_scrap() {
     let rows: Vec<&str> = found.lines().collect();
     // Reads and writes of nine windows, the last of which has what came within a millisecond as well.
     assert_eq!((rows.len(), rows[16]), (18, "9001, 69930, 0, 0, 0"));
+    // One that is all there is stays.
+    let window = Nanos::secs(1000);
+    let found = fio_logs(&record, &LogRequest { step: 0, stream: 0, log, window, columns });
+    assert_eq!(found.lines().count(), 2);
 }
 
 /// The time of a log counts from where the stream began, however long it had waited for another.

@@ -216,7 +216,7 @@ fn check_course(stretch: &Stretch, view: &StepView<'_>, found: &mut Found) {
     if !later.is_empty() {
         changes::tell(&later, seconds, view, found);
     } else if let Some(passage) = passage {
-        passages::tell(&passage, seconds, view, found);
+        passages::tell(&passage, seconds, &iops, view, found);
     } else if is_long {
         // What an early approach leaves behind is looked at without it, told or not.
         let start = warm.max(early.map_or(0, |early| passages::is_over_at(&early, iops.len())));

@@ -566,7 +566,11 @@ fn a_freeze_below_a_rate_is_told() {
         ("10.1s for 500ms", "rate = \"1k/s\"", "once for about 500 ms, at 10"),
         ("10.1s for 200ms", "rate = \"5k/s\"", "once for about 200 ms, at 10"),
         ("10.1s for 200ms", "rate = \"1k/s\"\narrival = \"poisson\"", "once for about 199 ms, at 10"),
-        ("10.1s for 5s", "rate = \"1k/s\"\narrival = \"on-off:100ms/400ms\"", "once for about 5.0"),
+        (
+            "10.1s for 5s",
+            "rate = \"1k/s\"\narrival = \"on-off:100ms/400ms\"",
+            "once for about 4.87 s, at 10.1",
+        ),
         ("10.05s for 900ms", "rate = \"2k/s\"\nworkers = 4", "once for about 900 ms, at 10"),
     ] {
         let found = told(&format!("stalls = [\"{stall}\"]\n"), rest);

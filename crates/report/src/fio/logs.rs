@@ -153,11 +153,10 @@ fn join_scrap(windows: &mut BTreeMap<u64, Vec<&Interval>>, length: Nanos) {
         let end = last.iter().map(|interval| interval.end).max().unwrap_or_default();
         end.since(start).0 < length.0 / SCRAP_PART
     });
-    let is_next = || {
-        windows.keys().rev().nth(1) == windows.keys().next_back().and_then(|at| at.checked_sub(1)).as_ref()
-    };
+    let mut keys = windows.keys().rev();
+    let follows = keys.next().zip(keys.next()).is_some_and(|(last, before)| before + 1 == *last);
     if is_scrap
-        && is_next()
+        && follows
         && let Some((_, last)) = windows.pop_last()
         && let Some(mut before) = windows.last_entry()
     {

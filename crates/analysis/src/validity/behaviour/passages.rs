@@ -2,10 +2,13 @@
 //! a change of level, and what takes all of the step a drift.
 
 use super::{FALL_PART, LASTING_MIN, LEVEL_MIN, RISE_PART, Second, StepView, is_by_load};
-use crate::statistics::{Passage, passage};
+use crate::statistics::{Passage, Sample, passage};
 use crate::validity::Found;
 use fathom_schema::Severity;
 use fathom_units::Iops;
+
+/// Parts of what follows a passage of which the first and the last tell whether it stays where it came to.
+const REST_PARTS: usize = 4;
 
 /// The passage of a step that matters, and that the load did not make.
 pub(super) fn of(seconds: &[Second], iops: &[f64]) -> Option<Passage> {
@@ -37,9 +40,16 @@ pub(super) fn is_over_at(passage: &Passage, length: usize) -> usize {
     (passage.to + 2 * (passage.to - passage.from)).min(length / 2)
 }
 
-/// Tells it, with where it begins and ends.
-pub(super) fn tell(passage: &Passage, seconds: &[Second], view: &StepView<'_>, found: &mut Found) {
-    let Passage { from, to, before, after } = *passage;
+/// Tells it, with where it begins and ends, and where it went from there.
+pub(super) fn tell(
+    passage: &Passage,
+    seconds: &[Second],
+    iops: &[f64],
+    view: &StepView<'_>,
+    found: &mut Found,
+) {
+    let Passage { from, to, .. } = *passage;
+    let (before, after, end) = levels(passage, iops);
     let word = if after < before { "fell" } else { "rose" };
     let (place, levels) = (view.place(), format!("from {} to {} IOPS", Iops(before), Iops(after)));
     let begins = seconds[from].start;
@@ -48,7 +58,9 @@ pub(super) fn tell(passage: &Passage, seconds: &[Second], view: &StepView<'_>, f
         format!("from about {:.0} s on, to the end", begins.as_secs_f64())
     } else {
         let ends = seconds[to].start.as_secs_f64();
-        format!("between about {:.0} s and {ends:.0} s, and stayed there", begins.as_secs_f64())
+        let stays = (end - after).abs() < LEVEL_MIN * before.max(after);
+        let then = if stays { "stayed there".to_owned() } else { format!("was at {} at the end", Iops(end)) };
+        format!("between about {:.0} s and {ends:.0} s, and {then}", begins.as_secs_f64())
     };
     found.weighed(
         (after - before).abs() / before.max(after),
@@ -58,4 +70,18 @@ pub(super) fn tell(passage: &Passage, seconds: &[Second], view: &StepView<'_>, f
         "its mean is of two levels: look what changed there (a cache or credits used up, heat, another load), or measure each by \
          itself",
     );
+}
+
+/// The level that it leaves, the one where it comes to, and that of the end, by the values themselves where there are enough: what
+/// goes elsewhere later has moved those of the passage.
+fn levels(passage: &Passage, iops: &[f64]) -> (f64, f64, f64) {
+    let Passage { from, to, before, after } = *passage;
+    let mean = |values: &[f64]| Sample::of(values).mean;
+    let before = if from >= LASTING_MIN { mean(&iops[..from]) } else { before };
+    let rest = &iops[to..];
+    let part = (rest.len() / REST_PARTS).max(LASTING_MIN);
+    if part > rest.len() {
+        return (before, after, after);
+    }
+    (before, mean(&rest[..part]), mean(&rest[rest.len() - part..]))
 }

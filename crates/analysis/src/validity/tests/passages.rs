@@ -57,6 +57,19 @@ fn what_goes_over_to_another_level_is_told() {
     assert!(at_end.iter().filter(is_told).count() >= 48, "{at_end:?}");
 }
 
+/// A fall that is half made up for later has not stayed where it came to.
+#[test]
+fn what_goes_on_later_has_not_stayed() {
+    let course = |t: f64| over(60.0, 80.0, 0.5)(t) + 0.2 * ((t - 120.0) / 20.0).clamp(0.0, 1.0);
+    for noise in [0.001, 0.01, 0.02] {
+        let told = told(240, noise, &course);
+        assert!(
+            !told.iter().any(|one| one.is_empty() || one[0].contains("stayed there")),
+            "{noise}: {told:?}"
+        );
+    }
+}
+
 #[test]
 fn what_approaches_its_level_at_the_start_has_not_fallen() {
     for (depth, pace) in [(0.2, 3.0), (0.3, 5.0), (0.4, 8.0), (-0.2, 3.0), (-0.4, 8.0)] {
