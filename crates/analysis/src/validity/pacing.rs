@@ -571,8 +571,9 @@ fn issued_late(
 /// waited for a slot.
 fn is_of_chance(arrival: &Arrival, measured: &Measured, short_by: f64) -> bool {
     let tally = &measured.tally;
-    tally.backlog_max == 0
-        && *arrival != Arrival::Constant
+    let is_random = !matches!(arrival, Arrival::Constant | Arrival::ByKind | Arrival::Traced { .. });
+    is_random
+        && tally.backlog_max == 0
         && short_by * tally.arrivals as f64 <= IN_FLIGHT_DEVIATIONS * measured.depth_held().max(0.0).sqrt()
 }
 
