@@ -500,9 +500,10 @@ impl Figure {
         let verdict = judge(interval.map(Between::changes), margin, more_is_better);
         let is_open = verdict == Verdict::Inconclusive;
         let more_runs = interval.filter(|_| is_open).and_then(|interval| {
-            // Of a dozen figures that are alike, one lies next to a margin by chance; what may be no change is taken for none.
+            // Of a dozen figures that are alike, one lies next to a margin by chance; what may be no change is taken for none. Not
+            // where any change matters: none lies on the margin then.
             let (low, high) = interval.changes();
-            let change = if low <= 0.0 && high >= 0.0 { 0.0 } else { change };
+            let change = if margin > 0.0 && low <= 0.0 && high >= 0.0 { 0.0 } else { change };
             more_runs(change, (interval.half(), off), margin, count, level)
         });
         // Where it was enough for a verdict, it says something however wide it is.
@@ -584,6 +585,37 @@ mod tests {
         assert!((floor - 0.06).abs() < 1e-3, "{floor}");
         // Two runs a side tell little: t has two degrees of freedom.
         check(&[10_000, 10_200], &[9_000, 9_200], Verdict::Inconclusive);
+    }
+
+    /// What is told apart from no change at all is told, and what is not yet takes some more runs, as of any other margin.
+    #[test]
+    fn a_margin_of_nothing_is_one() {
+        let found = |new: &[u64]| {
+            let (base, new) = (runs(&[10_000, 10_100, 9_900]), runs(new));
+            let (base, new): (Vec<_>, Vec<_>) = (base.iter().collect(), new.iter().collect());
+            compare(&base, &new, 0.0).expect("both have the step").steps[0].metrics[0].clone()
+        };
+        for (new, expect) in
+            [([9_000, 9_100, 8_900], Verdict::Regressed), ([11_200, 11_300, 11_100], Verdict::Improved)]
+        {
+            let iops = found(&new);
+            assert_eq!(
+                (iops.name.as_str(), iops.verdict, iops.more_runs),
+                ("iops", expect, None),
+                "{iops:?}"
+            );
+        }
+        // t(0.975 of each of two statements, 4 degrees) = 3.495 · 1 % · √(2/3) = 2.85 %, of which a change of 1 % takes a third.
+        let iops = found(&[10_100, 10_200, 10_000]);
+        assert_eq!(iops.verdict, Verdict::Inconclusive, "{iops:?}");
+        assert!(iops.more_runs.is_some_and(|more| (5..20).contains(&more)), "{iops:?}");
+        // A change of exactly nothing is told by no number.
+        let iops = found(&[10_000, 10_100, 9_900]);
+        assert_eq!(
+            (iops.change, iops.verdict, iops.more_runs),
+            (0.0, Verdict::Inconclusive, None),
+            "{iops:?}"
+        );
     }
 
     #[test]

@@ -28,7 +28,8 @@ pub(crate) fn document(answers: &Answers, points: &[Point]) -> Value {
         parallel_units,
         latency_limits,
         remarks,
-        fallen: _, // in the sentence
+        level: _,  // in the sentence
+        fallen: _, // likewise
         lawless: _,
         is_ceiling_open: _,
     } = answers;

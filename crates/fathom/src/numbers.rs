@@ -26,6 +26,8 @@ pub(crate) struct Table {
     /// The heading, when there is one.
     titles: Option<Vec<String>>,
     rows: Vec<(u64, Vec<String>)>,
+    /// Number of columns that have a title, or a cell in any row.
+    width: usize,
 }
 
 impl Table {
@@ -92,21 +94,24 @@ impl Table {
                 "{name} has no row of numbers; write one in a line, its cells parted by commas"
             ));
         }
-        // More numbers than titles: which is whose is not known, and a decimal comma makes two of one.
-        let is_filled = |cells: &[String]| cells.iter().any(|cell| !cell.is_empty());
-        let beyond = |titles: &Vec<String>| {
-            let of_row = |(line, cells): &(u64, Vec<String>)| {
-                cells.get(titles.len()..).is_some_and(is_filled).then_some((*line, cells.len(), titles.len()))
-            };
-            rows.iter().find_map(of_row)
-        };
-        if let Some((line, cells, columns)) = titles.as_ref().and_then(beyond) {
-            return Err(format!(
-                "{name}:{line}: has {cells} cells below {columns} titles; write numbers with a decimal point, such as 1234.5, or \
-                 give each column a title"
-            ));
+        // More numbers than titles, or than the first row has: which is whose is not known, and a decimal comma makes two of one.
+        let (first, columns) = (rows[0].0, titles.as_ref().map_or(rows[0].1.len(), Vec::len));
+        let mut counts = rows.iter().map(|(line, cells)| (*line, filled(cells)));
+        if let Some((line, cells)) = counts.find(|(_, cells)| *cells > columns) {
+            let has = format!("{name}:{line}: has {cells} cells");
+            let point = "write numbers with a decimal point, such as 1234.5";
+            return Err(if has_titles {
+                let plural = if columns == 1 { "" } else { "s" };
+                format!("{has} below {columns} title{plural}; {point}, or give each column a title")
+            } else {
+                format!(
+                    "{has}, but the first row, in line {first}, has {columns}; {point}, and a cell for each column in every row"
+                )
+            });
         }
-        Ok(Self { name, titles, rows })
+        let of_rows = rows.iter().map(|(_, cells)| filled(cells)).max().unwrap_or(0);
+        let width = titles.as_deref().map_or(0, filled).max(of_rows);
+        Ok(Self { name, titles, rows, width })
     }
 
     /// File name, printable.
@@ -114,9 +119,9 @@ impl Table {
         &self.name
     }
 
-    /// Number of columns of the first row.
+    /// Number of columns that have a title, or a cell in any row.
     pub(crate) fn width(&self) -> usize {
-        self.rows.first().map_or(0, |(_, cells)| cells.len())
+        self.width
     }
 
     /// Index of the column whose title is one of these, without regard to case.
@@ -264,6 +269,11 @@ fn in_utf_8<'a>(name: &str, bytes: &'a [u8]) -> Result<Cow<'a, [u8]>, String> {
     Ok(text)
 }
 
+/// Number of cells up to the last one that is not empty.
+fn filled(cells: &[String]) -> usize {
+    cells.iter().rposition(|cell| !cell.is_empty()).map_or(0, |at| at + 1)
+}
+
 /// Cells up to a remark behind a number, which begins with a `#` after a blank. In a word it is a part of it: `disk #2`.
 fn without_remark(cells: impl Iterator<Item = String>) -> Vec<String> {
     let mut kept = Vec::new();
@@ -329,10 +339,15 @@ mod tests {
             "# measured in May\nn\tx\n\n1\t100\n# a remark\n2\t190.5",
             "1,100\n2, 190.5\n",
             "\"n\",\"x\"\n\"1\",\"1e2\"\n2,190.5,\n",
+            // Cells at the end that are empty are none.
+            "1,100\n2,190.5,,\n",
+            "1,100,\n2,190.5,\n",
+            "n,x,\n1,100,\n2,190.5\n",
         ] {
             let table = Table::of("t".to_owned(), text.as_bytes()).expect(text);
             let column = |at| table.numbers(at).expect(text).into_iter().map(|(_, v)| v).collect::<Vec<_>>();
             assert_eq!((column(0), column(1)), (vec![1.0, 2.0], vec![100.0, 190.5]), "{text:?}");
+            assert_eq!(table.width(), 2, "{text:?}");
         }
     }
 
@@ -415,8 +430,33 @@ mod tests {
             1,
             "t:3: has 3 cells below 2 titles; write numbers with a decimal point, such as 1234.5, or give each column a title",
         );
+        check(
+            "lat\n10\n10,5\n",
+            0,
+            "t:3: has 2 cells below 1 title; write numbers with a decimal point, such as 1234.5, or give each column a title",
+        );
         let table = Table::of("t".to_owned(), b"a,b\n1,2\n").expect("two columns");
         assert_eq!(table.named("c").unwrap_err(), "t has no column c; its columns are a, b");
         assert_eq!((table.named("B"), table.named("1")), (Ok(1), Ok(0)));
+    }
+
+    /// The first row has all columns: neither a decimal comma in a later one nor a value that it lacks passes in silence.
+    #[test]
+    fn rows_without_titles_have_no_more_cells_than_the_first() {
+        for (text, line, cells, columns) in [
+            ("250\n251,5\n249,75\n", 2, 2, 1),
+            ("100\n101,5\n99,2\n100\n100\n150,7\n", 2, 2, 1),
+            ("1\n2,3\n3,3\n", 2, 2, 1),
+            ("# rounds\n\n1,100\n2,200\n4,400,5,\n", 5, 3, 2),
+            ("1\t100\n2\t200\t3\n", 2, 3, 2),
+        ] {
+            let said = Table::of("t".to_owned(), text.as_bytes()).expect_err(text);
+            let expect = format!("t:{line}: has {cells} cells, but the first row, in line ");
+            assert!(said.starts_with(&expect) && said.contains(&format!(", has {columns}; write")), "{said}");
+        }
+        // Titles name a column that the first row lacks.
+        let table = Table::of("t".to_owned(), b"a,b\n1\n2,3\n").expect("two columns");
+        let lacks = "t:2: has 1 cells, none for b; complete the row or remove it".to_owned();
+        assert_eq!((table.width(), table.numbers(1)), (2, Err(lacks)));
     }
 }

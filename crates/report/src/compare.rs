@@ -167,7 +167,14 @@ pub fn verdict(found: &Comparison, margin: Ratio) -> String {
                     format!("Inconclusive{place}: {MORE_RUNS_MAX} more runs of each side or more are needed.")
                 }
                 Some(more) => format!("Inconclusive{place}: about {more} more runs of each side are needed."),
-                None if lies_on_margin(&found.steps) => {
+                None if on_margin(&found.steps).next().is_some() && margin == Ratio::ZERO => {
+                    format!(
+                        "Inconclusive{place}: {} changed by nothing, or by less than can be told, so that no number of runs tells \
+                         whether it did; --margin names the change that matters.",
+                        titles(on_margin(&found.steps))
+                    )
+                }
+                None if on_margin(&found.steps).next().is_some() => {
                     format!(
                         "Inconclusive{place}: a change lies so near to the margin of {margin} that no number of runs tells its side."
                     )
@@ -178,12 +185,15 @@ pub fn verdict(found: &Comparison, margin: Ratio) -> String {
     }
 }
 
-/// Whether something that decides lies nearer to a margin than it is told: next to it, or within half a bucket of a percentile.
-fn lies_on_margin(steps: &[StepComparison]) -> bool {
-    let mut metrics = steps.iter().flat_map(|step| &step.metrics).filter(|metric| metric.decides);
-    metrics.any(|metric| {
-        metric.verdict == Verdict::Inconclusive && metric.interval.is_some() && metric.more_runs.is_none()
-    })
+/// What decides and lies nearer to a margin than it is told: next to it, or within half a bucket of a percentile.
+fn on_margin(steps: &[StepComparison]) -> impl Iterator<Item = &Metric> {
+    let is_it = |metric: &&Metric| {
+        metric.decides
+            && metric.verdict == Verdict::Inconclusive
+            && metric.interval.is_some()
+            && metric.more_runs.is_none()
+    };
+    steps.iter().flat_map(|step| &step.metrics).filter(is_it)
 }
 
 /// That the sides have nothing in common that decides, what of them there is to be seen, and what to do.
@@ -211,8 +221,13 @@ fn nothing_decides(found: &Comparison) -> String {
 
 /// Titles of the figures that decide, each once.
 fn deciding(steps: &[StepComparison]) -> String {
+    titles(steps.iter().flat_map(|step| &step.metrics).filter(|metric| metric.decides))
+}
+
+/// Titles of figures, each once.
+fn titles<'a>(metrics: impl Iterator<Item = &'a Metric>) -> String {
     let mut titles: Vec<&str> = Vec::new();
-    for metric in steps.iter().flat_map(|step| &step.metrics).filter(|metric| metric.decides) {
+    for metric in metrics {
         let title = title(&metric.name);
         if !titles.contains(&title) {
             titles.push(title);
@@ -713,6 +728,11 @@ mod tests {
             let told = verdict(&found, margin);
             assert!(told.ends_with(expect), "{told}");
         }
+        let told = verdict(&found, Ratio::ZERO);
+        assert!(
+            told.contains(": IOPS and p99 changed by nothing, or") && told.contains("--margin"),
+            "{told}"
+        );
         found.steps.clear();
         let told = verdict(&found, margin);
         assert!(told.starts_with("Inconclusive: they have no step in common"), "{told}");

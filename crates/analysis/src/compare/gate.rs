@@ -134,6 +134,10 @@ mod tests {
         let told = |off: f64| more_runs(0.0, (0.06, off), 0.03, (5, 1), 0.975);
         assert!(told(0.0).is_some_and(|more| more < told(0.028).expect("it is less than the margin")));
         assert_eq!(told(0.0296), None, "ln 1.03");
+        // Any change matters: what is measured of it is the room there is, and only none has no room.
+        let any = |change: f64| more_runs(change, (0.02, 0.0), 0.0, (5, 1), 0.975);
+        assert!(any(0.01).is_some_and(|more| (5..20).contains(&more)), "{:?}", any(0.01));
+        assert_eq!((any(0.03), any(0.0)), (Some(1), None));
         // Nobody makes as many runs as that.
         assert_eq!(more(0.0299, (-0.9, 10.0), 3), Some(MORE_RUNS_MAX));
     }

@@ -168,6 +168,7 @@ pub(super) fn curve(
         peak: at_full_speed(slots, maximum),
         fallen: None,
         best: Operating { n: slots, x: maximum.value },
+        level: None,
         ceiling: Some(maximum).filter(|_| !is_held_back),
         is_ceiling_open: false,
         knee: knee.filter(|_| !is_held_back),

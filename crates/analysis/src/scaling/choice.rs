@@ -4,7 +4,9 @@
 use super::fit::{Fit, Point, SHARPNESS_MAX, Weighting};
 use super::law::{Law, Operating};
 use super::profile::n_at_95_percent;
-use super::remarks::{lack_of_fit, lawless, mixed, open_ceiling, remarks, rough, units_between, unmeasured};
+use super::remarks::{
+    lack_of_fit, lawless, mixed, of_lawless, open_ceiling, remarks, units_between, unmeasured,
+};
 use super::resample::{AGAIN_MIN, resample};
 use super::{curve, verdict::Verdict, verdict::kinks_at_last};
 use crate::statistics::{f_beyond, runs_p};
@@ -76,6 +78,8 @@ pub struct LatencyLimit {
 pub enum Lawless {
     /// Fewer different loads than a law is told from.
     FewLoads,
+    /// Throughput grows faster than the load, which it does by none of the laws.
+    Superlinear,
     /// Nothing contradicts a straight line, but single loads lie too far off it to be taken for one.
     Rough,
     /// Throughput goes another way than any law.
@@ -99,6 +103,8 @@ pub struct Answers {
     pub peak: Peak,
     /// The most that was measured: the smallest load of equally good ones, with the mean there.
     pub best: Operating,
+    /// What all loads bring, where the smallest brings as much as any: of means that differ by chance the highest is the luckiest.
+    pub level: Option<f64>,
     /// The last load, where throughput has fallen from the most and no law tells of it.
     pub fallen: Option<Operating>,
     /// What throughput approaches, when the chosen law has such a limit and no peak.
@@ -194,7 +200,7 @@ pub fn answers(
     // What only grew, or only fell, tells nothing of what lies beyond.
     let bends = verdict != Verdict::Linear && !law.is_some_and(|law| falls_throughout(&law, &loads));
     let peak = peak(law.filter(|_| bends), &loads, n_max, &estimate);
-    let passed = law.filter(|_| lacks_fit).and_then(|law| passed(&law, &loads));
+    let passed = law.filter(|_| lacks_fit).and_then(|law| passed(&law, &loads, points));
     let most_shown = best(&loads).map_or(0.0, |load| load.x + load.margin.unwrap_or(0.0));
     // Below the smallest load there is nothing to read off.
     let smallest = points.iter().map(|point| point.n).fold(f64::INFINITY, f64::min);
@@ -202,16 +208,16 @@ pub fn answers(
     let units_between = law.filter(|_| bends).and_then(|law| units_between(&law, &loads));
     let best = best(&loads).map_or(Operating { n: 0.0, x: 0.0 }, |load| Operating { n: load.n, x: load.x });
     let tells_by_one = bends && law.is_some_and(|law| kinks_at_last(&law, &loads));
-    let ceiling = match passed {
-        Some(best) => Some(at_least_of(&best)),
-        None => ceiling(
-            estimate(&|law| law.peak().is_none().then(|| law.ceiling()).flatten()),
-            &resampled,
-            if lacks_fit { most_shown } else { 0.0 },
-        ),
-    }
-    .filter(|_| bends)
-    .map(|found| if tells_by_one { from_below(found) } else { found });
+    let ceiling = passed
+        .or_else(|| {
+            ceiling(
+                estimate(&|law| law.peak().is_none().then(|| law.ceiling()).flatten()),
+                &resampled,
+                if lacks_fit { most_shown } else { 0.0 },
+            )
+        })
+        .filter(|_| bends)
+        .map(|found| if tells_by_one { from_below(found) } else { found });
     let is_ceiling_open = ceiling.is_some_and(|ceiling| tells_by_one || is_open(&ceiling, &best));
     if is_ceiling_open && verdict == Verdict::Capped {
         // That it holds there would be known from loads beyond it alone.
@@ -260,7 +266,7 @@ pub fn answers(
             measured_latency.is_some() && !limits_s.is_empty(),
         )
         .into_iter()
-        .chain(lawless.filter(|why| verdict == Verdict::NoLaw && *why == Lawless::Rough).map(|_| rough()))
+        .chain(lawless.filter(|_| verdict == Verdict::NoLaw).and_then(|why| of_lawless(why, &loads)))
         .chain(is_ceiling_open.then(open_ceiling))
         .chain(curve::apart(points, &loads))
         .chain(chosen.filter(|_| lacks_fit).map(|at| lack_of_fit(&fits[at])))
@@ -269,6 +275,7 @@ pub fn answers(
         .chain(mixed(&resampled).filter(|_| verdict != Verdict::Flat))
         .collect(),
         best,
+        level: curve::level(&loads).filter(|_| verdict == Verdict::Flat),
         fallen: fallen(&loads).filter(|_| chosen.is_none()),
         peak,
         fits,
@@ -290,17 +297,16 @@ fn fitted(points: &[Point], weighting: Weighting) -> (Vec<Fit>, Vec<curve::Load>
     (fits, loads)
 }
 
-/// The load that brought more than a law that lacks fit says there can be, by more than measuring it again scattered: what that law
-/// extrapolates is refuted, and the load for 95 % of the most is read off the measurements instead. (Queues that are visited in turn
-/// bend more sharply than any of the laws does, and come nearer to their ceiling.)
-fn passed(law: &Law, loads: &[curve::Load]) -> Option<curve::Load> {
+/// What throughput approaches at least where loads brought more than a law that lacks fit says there can be, by more than measuring them
+/// again scattered: what that law extrapolates is refuted, and the load for 95 % of the most is read off the measurements instead.
+/// (Queues that are visited in turn bend more sharply than any of the laws does, and come nearer to their ceiling.) Of loads that are
+/// alike one comes out highest, and of three measurements three may agree: all of them together have to say so as well.
+fn passed(law: &Law, loads: &[curve::Load], points: &[Point]) -> Option<Estimate> {
     let ceiling = law.ceiling().filter(|_| law.peak().is_none())?;
-    best(loads).copied().filter(|best| best.margin.is_some_and(|margin| best.x - margin > ceiling))
-}
-
-/// That throughput approaches at least what a load brought.
-fn at_least_of(load: &curve::Load) -> Estimate {
-    Estimate { value: load.x, interval: Some((load.x - load.margin.unwrap_or(0.0), f64::INFINITY)) }
+    let of_best = best(loads).and_then(|best| best.margin.map(|margin| best.x - margin))?;
+    let (level, margin) = curve::plateau(points)?;
+    let least = of_best.min(level - margin);
+    (least > ceiling).then_some(Estimate { value: level, interval: Some((least, f64::INFINITY)) })
 }
 
 /// What throughput approaches. Where resamples fall beyond a peak, it is bounded by what it reaches at least; and it is no lower than

@@ -2,7 +2,7 @@
 
 use super::choice::{Estimate, LatencyLimit};
 use super::fit::{Fit, Point};
-use crate::statistics::{Redraw, nearest_rank};
+use crate::statistics::{Redraw, Sample, nearest_rank, t_quantile};
 
 /// All points of one load.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,10 +46,49 @@ pub(super) fn by_load(points: &[Point]) -> Vec<Load> {
         .chunk_by(|a, b| a.n == b.n)
         .map(|group| {
             let values: Vec<f64> = group.iter().map(|p| p.x).collect();
-            let moments = crate::statistics::Sample::of(&values);
+            let moments = Sample::of(&values);
             Load { n: group[0].n, x: moments.mean, margin: moments.half_width(0.95), guessed: 0.0 }
         })
         .collect()
+}
+
+/// Share by which the mean of a load lies off the median of all at most, to be of one level with them.
+const LEVEL_SHARE_MAX: f64 = 0.10;
+
+/// What loads bring that bring the same: the mean of those near the median. `None` of no load.
+pub(super) fn level(loads: &[Load]) -> Option<f64> {
+    let mut means: Vec<f64> = loads.iter().map(|load| load.x).collect();
+    means.sort_by(f64::total_cmp);
+    let median = *means.get(means.len() / 2)?;
+    means.retain(|x| (x / median - 1.0).abs() <= LEVEL_SHARE_MAX);
+    Some(means.iter().sum::<f64>() / means.len() as f64)
+}
+
+/// Share of the most from which on a load scatters as those do that bring it: the scatter of small loads may be another one.
+const AS_THE_MOST_MIN: f64 = 0.5;
+
+/// The mean of the loads that are no lower than the highest by more than measuring them again scatters, and half of its 95 %
+/// interval. How much that is all loads near the most tell together: three measurements of one alone may agree by chance. `None` where
+/// no load was measured again.
+pub(super) fn plateau(points: &[Point]) -> Option<(f64, f64)> {
+    let mut sorted = points.to_vec();
+    sorted.sort_by(|a, b| a.n.total_cmp(&b.n));
+    let of_load = |group: &[Point]| Sample::of(&group.iter().map(|point| point.x).collect::<Vec<f64>>());
+    let mut loads: Vec<Sample> = sorted.chunk_by(|a, b| a.n == b.n).map(of_load).collect();
+    let most = loads.iter().copied().max_by(|a, b| a.mean.total_cmp(&b.mean))?;
+    loads.retain(|load| load.mean >= AS_THE_MOST_MIN * most.mean);
+    let freedom = loads.iter().map(|load| load.count - 1).sum::<usize>() as f64;
+    if freedom < 1.0 {
+        return None;
+    }
+    let squares = loads.iter().map(|load| (load.count - 1) as f64 * load.variance / load.mean.powi(2));
+    let share = t_quantile(0.95, freedom) * (squares.sum::<f64>() / freedom).sqrt();
+    let margin = |mean: f64, count: usize| share * mean / (count as f64).sqrt();
+    let of = |load: &Sample| margin(load.mean, load.count);
+    loads.retain(|load| most.mean - load.mean <= of(load) + of(&most));
+    let count = loads.iter().map(|load| load.count).sum::<usize>();
+    let mean = loads.iter().map(|load| load.mean * load.count as f64).sum::<f64>() / count as f64;
+    Some((mean, margin(mean, count)))
 }
 
 /// Ratio of the largest to the smallest of points that agree.

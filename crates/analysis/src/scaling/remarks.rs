@@ -7,6 +7,7 @@ use super::choice::{
 use super::fit::{Fit, Point};
 use super::law::Law;
 use super::{curve, verdict::Verdict};
+use fathom_units::significant;
 
 /// What is to be said of a law that the means of repeated measurements are not on.
 pub(super) fn lack_of_fit(fit: &Fit) -> String {
@@ -88,12 +89,41 @@ pub(super) fn lawless(fits: &[Fit], chosen: Option<usize>, loads: &[curve::Load]
     if loads.len() < LOADS_MIN || fits.iter().any(|fit| fit.aicc.is_none()) {
         return Some(Lawless::FewLoads);
     }
+    if outgrows(loads) {
+        return Some(Lawless::Superlinear);
+    }
     let aicc = |is_line: bool| {
         let of_kind = fits.iter().filter(|fit| matches!(fit.law, Law::Linear { .. }) == is_line);
         of_kind.filter_map(|fit| fit.aicc).reduce(f64::min)
     };
     let is_near = aicc(true).zip(aicc(false)).is_some_and(|(line, bent)| line < bent + AICC_SUPPORTED);
     Some(if is_near && !curve::falls(loads) && grows(loads) { Lawless::Rough } else { Lawless::OtherShape })
+}
+
+/// Share of the loads beyond the smallest of which an operation in flight has to bring more than there: those next to it may be too near
+/// to be told from it.
+const OUTGROWS_MIN: f64 = 0.6;
+
+/// Whether throughput grows faster than the load, beyond what measuring again scatters: at most loads, and at the largest, an operation
+/// in flight brings more than at the smallest, and at none less than at a smaller one. Of loads that were measured once their order
+/// tells: of six alike one in 720 is this.
+fn outgrows(loads: &[curve::Load]) -> bool {
+    let of_each = |load: &curve::Load| {
+        let (each, margin) = (load.x / load.n, load.margin.unwrap_or(0.0) / load.n);
+        (each - margin, each + margin)
+    };
+    let [first, others @ ..] = loads else { return false };
+    let (mut highest, most) = of_each(first);
+    let (mut more, mut is_more) = (0_usize, false);
+    for (low, high) in others.iter().map(of_each) {
+        if high < highest {
+            return false;
+        }
+        highest = highest.max(low);
+        is_more = low > most;
+        more += usize::from(is_more);
+    }
+    is_more && more as f64 >= OUTGROWS_MIN * others.len() as f64
 }
 
 /// Of all pairs of loads, the share in which the larger gives more, less that in which it gives less, from which on throughput grows with
@@ -113,11 +143,30 @@ fn grows(loads: &[curve::Load]) -> bool {
     more >= GROWS_MIN * all
 }
 
-/// What is to be said of measurements that tell no law, though they contradict no straight line.
-pub(super) fn rough() -> String {
-    "so few measurements do not tell a law that bends from a straight line with noise, and that passes some loads by too much to be \
-     taken: measure more loads, and each again"
-        .to_owned()
+/// What is to be said of measurements that tell no law: where they contradict no straight line, and where they rise above it.
+pub(super) fn of_lawless(why: Lawless, loads: &[curve::Load]) -> Option<String> {
+    match why {
+        Lawless::Rough => Some(
+            "so few measurements do not tell a law that bends from a straight line with noise, and that passes some loads by too much \
+             to be taken: measure more loads, and each again"
+                .to_owned(),
+        ),
+        Lawless::Superlinear => superlinear(loads),
+        Lawless::FewLoads | Lawless::OtherShape => None,
+    }
+}
+
+fn superlinear(loads: &[curve::Load]) -> Option<String> {
+    let (first, last) = loads.first().zip(loads.last())?;
+    let rounded = |n: f64| (n * 100.0).round() / 100.0;
+    Some(format!(
+        "an operation in flight brings {} times as much at load {} as at load {}, and in no queue does it bring more beside others: caches \
+         or batches may do that, and loads that differ in more than their number; compare what the device got at each, or keep data, sizes \
+         and caching the same at all of them, and measure again",
+        significant((last.x / last.n) / (first.x / first.n)),
+        rounded(last.n),
+        rounded(first.n)
+    ))
 }
 
 /// What is to be said where the data does not tell what throughput approaches.

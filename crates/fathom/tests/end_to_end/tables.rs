@@ -316,6 +316,10 @@ fn faults_of_tables_are_told_with_their_line() {
     bench.write("huge.csv", "n,x\n1,100\n2,1e308\n4,300\n");
     bench.write("comma.csv", "n,x\n1,10,5\n2,19,5\n4,36,5\n");
     bench.write("decimal.csv", "round;value\n1;10,5\n2;11,5\n");
+    bench.write("later.csv", "250\n251,5\n249,75\n");
+    bench.write("lacks.csv", "1\n2,3\n3,3\n4,3\n5,3\n6,3\n");
+    bench.write("more.csv", "1,100\n2,200,3\n4,400\n8,800,5\n");
+    bench.write("titled.csv", "n,x\n1,100\n2,200,3\n4,400\n8,800,5\n");
     bench.write("empty.csv", "");
     bench.write("binary.csv", [0, 159, 146, 150]);
     for (line, says) in [
@@ -324,6 +328,11 @@ fn faults_of_tables_are_told_with_their_line() {
             "judge decimal.csv",
             "decimal.csv:2: value: \"10,5\" has a decimal comma; write numbers with a point",
         ),
+        ("percentiles later.csv", "later.csv:2: has 2 cells, but the first row, in line 1, has 1"),
+        ("judge later.csv", "later.csv:2: has 2 cells"),
+        ("judge lacks.csv", "and a cell for each column in every row"),
+        ("fit more.csv", "more.csv:2: has 3 cells, but the first row, in line 1, has 2"),
+        ("fit titled.csv", "titled.csv:3: has 3 cells below 2 titles"),
         ("percentiles decimal.csv --column value", "decimal.csv:2: value: \"10,5\" has a decimal comma"),
         ("fit two.csv --latency 0ms", "no operation takes no time; write for example 1ms"),
         ("fit letters.csv", "letters.csv:3: x: \"abc\" is no number"),
