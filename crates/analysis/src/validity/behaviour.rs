@@ -187,9 +187,10 @@ fn check_course(stretch: &Stretch, view: &StepView<'_>, found: &mut Found) {
     let iops: Vec<f64> = seconds.iter().map(|second| second.iops).collect();
     let (levels, is_smooth) = levels(seconds, &iops);
     let is_long = iops.len() >= COURSE_MIN;
+    let passage = is_long.then(|| passages::of(seconds, &iops, &levels)).flatten();
+    let levels = if passage.is_some() { Vec::new() } else { levels };
     let warm = if iops.len() >= WARM_MIN { warm(seconds, &iops, &levels) } else { 0 };
     let warm = if is_by_load(seconds, 0, warm, seconds.len()) || is_one_line(&iops, warm) { 0 } else { warm };
-    let passage = if levels.is_empty() && is_long { passages::of(seconds, &iops) } else { None };
     let (early, passage) = match passage {
         Some(passage) if passages::is_early(&passage, iops.len()) => (Some(passage), None),
         passage => (None, passage.filter(passages::leaves_a_level)),

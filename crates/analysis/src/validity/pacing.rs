@@ -32,7 +32,7 @@ const LONGEST_TIMES: u64 = 4;
 /// Share of what was asked for by which what came may differ, before it is told.
 const OFF_MEAN_MAX: f64 = 0.1;
 /// Share of all arrivals that has to wait for it to be most of them.
-const BURSTS_LATE_MIN: f64 = 0.5;
+const MOST_LATE: f64 = 0.5;
 /// Share of all arrivals that may wait at once before it is told, where they do not wait at the end.
 const BACKLOG_SHARE_MAX: f64 = 0.05;
 /// Times the slots that have to wait before a backlog is more than one that comes and goes.
@@ -239,7 +239,7 @@ fn has_bursts(arrival: &Arrival) -> bool {
 fn bursts_wait(arrival: &Arrival, tally: &StreamTally) -> bool {
     has_bursts(arrival)
         && tally.backlog_max > STEADY_BACKLOG_MAX
-        && tally.arrivals_late as f64 > tally.arrivals as f64 * BURSTS_LATE_MIN
+        && tally.arrivals_late as f64 > tally.arrivals as f64 * MOST_LATE
 }
 
 /// Of whom those that waited are: an operation is of what was measured where it was submitted there, and may have come due in the
@@ -349,14 +349,16 @@ fn exceeds_full_queue(asked: f64, waiting: &[f64], intervals: &[&Interval], slot
     asked >= does
 }
 
-/// Whether hardly more ever waited than at the end, of a stream whose intervals were too many to be kept apart.
+/// Whether hardly more ever waited than at the end, most had to wait, and more do so than arrivals at random make by chance: of a stream
+/// whose intervals were too many to be kept apart, or that has too few.
 fn ended_at_its_worst(measured: &Measured, intervals: &[&Interval]) -> bool {
     let (waiting, _) = measured.left_waiting();
-    let worst = measured.tally.backlog_max as f64;
+    let StreamTally { backlog_max, arrivals, arrivals_late, .. } = measured.tally;
     intervals.len() < INTERVALS_MIN
         && measured.window() >= MEASURE_MIN
-        && worst > 0.0
-        && waiting as f64 >= worst * AT_WORST
+        && waiting as f64 >= backlog_max as f64 * AT_WORST
+        && waiting as f64 > (arrivals as f64).sqrt()
+        && arrivals_late as f64 >= arrivals as f64 * MOST_LATE
 }
 
 /// Whether so many of all arrivals wait at the end that it is no matter how they came to: however brief it was, what was asked

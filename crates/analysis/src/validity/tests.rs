@@ -398,9 +398,19 @@ fn sums_of_intervals_are_as_long_as_those() {
     let end = step.intervals.last().unwrap().end;
     step.intervals.truncate(1);
     step.intervals[0].end = end;
-    let worker = &mut step.finished.as_mut().unwrap().streams[0].workers[0];
-    (worker.tally.arrivals, worker.tally.backlog_max, worker.waiting) = (12_000, 2_000, 2_000);
-    check(&summed, &[("pacing.overloaded", Severity::Invalid), ("behaviour.summed", Severity::Info)]);
+    let of = |late: u64, waiting: u64| {
+        let mut summed = summed.clone();
+        let worker = &mut summed.steps[0].finished.as_mut().unwrap().streams[0].workers[0];
+        let tally = &mut worker.tally;
+        (tally.arrivals, tally.arrivals_late, tally.backlog_max, worker.waiting) =
+            (10_000 + waiting, late, waiting, waiting);
+        summed
+    };
+    let is_summed = ("behaviour.summed", Severity::Info);
+    check(&of(11_900, 2_000), &[("pacing.overloaded", Severity::Invalid), is_summed]);
+    // A device that stood still at the end, and one arrival that had to wait just then.
+    check(&of(2_000, 2_000), &[("pacing.behind", Severity::Warn), is_summed]);
+    check(&of(5_100, 101), &[is_summed]);
 }
 
 /// Ten times as much as is done, for less than two intervals; and the same share of a tiny load, which is chance.

@@ -49,6 +49,8 @@ pub struct ObjectiveSearch {
     depth: u32,
     kept: f64,
     missed: f64,
+    /// The rate at which the target is idle, where it was kept and is not proven yet.
+    idle: Option<f64>,
     /// How often a rate was disproven since rates were last halved.
     disproven: u32,
     /// Rates that were tried so far.
@@ -101,6 +103,7 @@ impl ObjectiveSearch {
             depth: 1,
             kept: 0.0,
             missed: f64::INFINITY,
+            idle: None,
             disproven: 0,
             tried: 0,
             highest: 0.0,
@@ -133,6 +136,7 @@ impl ObjectiveSearch {
             },
             Part::Idle(at) if state(result, at, &self.goals).is_kept() => {
                 self.kept = at;
+                self.idle = Some(at);
                 Part::Maximum
             }
             Part::Maximum => {
@@ -192,8 +196,8 @@ impl ObjectiveSearch {
         }
     }
 
-    /// After a rate that was missed: half of it, as long as that can be judged; else that rate again where a single trial is
-    /// no proof. Nor need what one operation at a time did be one: the answer knows how its intervals differed, and may find
+    /// After a rate that was missed: half of it, as long as that can be judged; else the one that was kept at first, once and
+    /// perhaps by luck, which is proven like any other; else that rate again where a single trial is no proof. Nor need what one operation at a time did be one: the answer knows how its intervals differed, and may find
     /// that it scattered by more than [`INFLATION`].
     fn lower(&mut self, missed: f64) -> Part {
         self.missed = missed;
@@ -202,6 +206,11 @@ impl ObjectiveSearch {
         let next = missed / 2.0;
         if next >= self.floor {
             Part::Lower(next)
+        } else if let Some(idle) = self.idle.take().filter(|idle| *idle < missed) {
+            self.kept = idle;
+            // Below it nothing is judged.
+            self.disproven = DISPROVEN_MAX;
+            self.proven(1)
         } else if self.tried < BROKEN_MIN {
             Part::At(missed, self.replicates)
         } else {

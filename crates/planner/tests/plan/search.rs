@@ -261,6 +261,23 @@ fn a_rate_that_one_trial_misses_is_tried_again_where_none_is_lower() {
     assert_eq!(rates, [0.0, 36.8, 36.8]);
 }
 
+/// Where every rate above is missed, the one at which the target is idle is the answer, once it is proven.
+#[test]
+fn a_rate_that_was_kept_once_at_first_is_proven_like_any_other() {
+    let is = |one: f64| move |rate: &f64| (*rate - one).abs() < 1e-6;
+    for (is_luck, times) in [(false, 3), (true, 2)] {
+        let rates = sought(&near(10_000), 3, |rate, before| {
+            // Those up to 70/s are kept once each.
+            let comes_again = before.iter().any(is(rate));
+            let is_kept =
+                if is(36.8)(&rate) { !(is_luck && comes_again) } else { rate < 70.0 && !comes_again };
+            if is_kept { 1_000_000 } else { 20_000_000 }
+        });
+        assert_eq!(rates.iter().copied().filter(is(36.8)).count(), times, "{is_luck}: {rates:?}");
+        assert!(rates.iter().all(|rate| *rate == 0.0 || *rate >= 36.8), "{is_luck}: {rates:?}");
+    }
+}
+
 #[test]
 fn proofs_that_fail_below_half_of_a_rate_lower_it_by_per_cents_again() {
     // Every rate up to 500/s is kept at first, and again only up to 200/s.

@@ -7,6 +7,12 @@ use nalgebra::SVector;
 const PARTS: usize = 2;
 /// Shortest passage, in values: what is shorter is a change at once.
 const VALUES_MIN: usize = 2;
+/// Shortest beside a change of level that was found: one that takes part of an interval or a few is at once.
+const AT_ONCE: usize = 2 * BRIEF_MIN;
+/// Where it begins and where it ends.
+const PLACES_OF_ITS_OWN: f64 = 2.0;
+/// By how many such it has to be better than steps: noise that remembers blurs these.
+const BEYOND_STEPS: f64 = 0.5;
 /// Places tried in the length of a passage.
 const PLACES: usize = 4;
 
@@ -24,21 +30,32 @@ pub struct Passage {
 }
 
 /// The passage that tells a series better than noise with memory does, as far as that outweighs that all places and lengths were
-/// tried, and better than a smooth curve.
-pub fn passage(values: &[f64]) -> Option<Passage> {
+/// tried, and better than a smooth curve; and than changes of level at these places, if there are such.
+pub fn passage(values: &[f64], cuts: &[usize]) -> Option<Passage> {
     let stride = values.len().div_ceil(WAVE_VALUES_MAX).max(1);
     let means = super::super::dependence::subsession_means(values, stride);
     let (series, count) = (Series::of(&means), means.len());
     if count < PARTS * BRIEF_MIN {
         return None;
     }
-    let cost = CURVE_COSTS * (CHANGE_COST + CHANGE_COST_PER_LN * (count as f64).ln());
+    let of_cut = CHANGE_COST + CHANGE_COST_PER_LN * (count as f64).ln();
+    let cost = CURVE_COSTS * of_cut;
     let curve = series.curve(0, count);
     let most = (series.deviance(&curve.of_first(1)) - cost).min(series.deviance(&curve.of_first(TERMS)));
     let others = [series.hump().map(|hump| hump.1), super::best_wave(&series, count).map(|wave| wave.1)];
     let most = others.into_iter().flatten().fold(most, f64::min);
+    let mut cuts: Vec<usize> =
+        cuts.iter().map(|cut| cut / stride).filter(|cut| (1..count).contains(cut)).collect();
+    cuts.dedup();
+    let (most, shortest) = if cuts.is_empty() {
+        (most, VALUES_MIN)
+    } else {
+        let places = cuts.len() as f64 - PLACES_OF_ITS_OWN - BEYOND_STEPS;
+        let of_steps = series.deviance(&series.steps(&cuts)) + of_cut * places;
+        (most.min(of_steps), AT_ONCE)
+    };
     let sums = Sums::of(&series);
-    let lengths = std::iter::successors(Some(VALUES_MIN), |length| Some((length * 7 / 5).max(length + 1)));
+    let lengths = std::iter::successors(Some(shortest), |length| Some((length * 7 / 5).max(length + 1)));
     let best = lengths
         .take_while(|length| length * PARTS <= count)
         .filter_map(|length| {
@@ -121,6 +138,7 @@ impl<'a> Sums<'a> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::course;
     use super::*;
     use crate::sample::normal;
 
@@ -142,7 +160,7 @@ mod tests {
         {
             for seed in 0..10 {
                 let level = |place: f64| 800.0 + (after - 800.0) * height(place, from, to);
-                let found = passage(&series(count, 0.01, 0.0, seed, level)).expect("it goes over");
+                let found = passage(&series(count, 0.01, 0.0, seed, level), &[]).expect("it goes over");
                 assert!(
                     (found.before / 800.0 - 1.0).abs() < 0.02 && (found.after / after - 1.0).abs() < 0.02,
                     "{found:?}"
@@ -153,14 +171,14 @@ mod tests {
         }
         // An exponential approach is one as well.
         let falls = |place: f64| 480.0 + 320.0 * (-(place - 120.0).max(0.0) / 10.0).exp();
-        assert!((0..10).all(|seed| passage(&series(180, 0.02, 0.0, seed, falls)).is_some()));
+        assert!((0..10).all(|seed| passage(&series(180, 0.02, 0.0, seed, falls), &[]).is_some()));
     }
 
     #[test]
     fn noise_and_what_comes_back_are_none() {
         for memory in [0.0, 0.5, 0.7, 0.9] {
             let found =
-                (0..100).filter(|&seed| passage(&series(300, 0.02, memory, seed, |_| 800.0)).is_some());
+                (0..100).filter(|&seed| passage(&series(300, 0.02, memory, seed, |_| 800.0), &[]).is_some());
             let found = found.count();
             assert!(found <= 5, "{found} of 100 with memory {memory}");
         }
@@ -168,9 +186,52 @@ mod tests {
         let wave = |place: f64| 800.0 + 100.0 * (place / 10.0).sin();
         let line = |place: f64| 800.0 - place;
         for seed in 0..10 {
-            assert_eq!(passage(&series(300, 0.01, 0.0, seed, hump)), None);
-            assert_eq!(passage(&series(300, 0.01, 0.0, seed, wave)), None);
-            assert_eq!(passage(&series(300, 0.01, 0.0, seed, line)), None);
+            assert_eq!(passage(&series(300, 0.01, 0.0, seed, hump), &[]), None);
+            assert_eq!(passage(&series(300, 0.01, 0.0, seed, wave), &[]), None);
+            assert_eq!(passage(&series(300, 0.01, 0.0, seed, line), &[]), None);
+        }
+    }
+
+    /// Places where levels change, as they would be found.
+    fn cuts(values: &[f64]) -> Vec<usize> {
+        course(values, 5.max(values.len() / 20), 0.1).jumps.iter().map(|change| change.at).collect()
+    }
+
+    #[test]
+    fn what_goes_over_for_a_fifth_of_all_is_no_change_at_once() {
+        let fall = |from: f64| {
+            move |place: f64| {
+                let way = height(place, from, from + 120.0);
+                500.0 - 200.0 * way * way * (3.0 - 2.0 * way)
+            }
+        };
+        for from in [100.0, 200.0, 250.0, 300.0, 400.0] {
+            for (noise, seed) in (0..10).flat_map(|seed| [(0.02, seed), (0.05, seed)]) {
+                let values = series(600, noise, 0.0, seed, fall(from));
+                let found = passage(&values, &cuts(&values)).expect("it goes over");
+                let middle = usize::midpoint(found.from, found.to) as f64;
+                assert!((middle - (from + 60.0)).abs() < 15.0, "{from} {noise} {seed}: {found:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn changes_at_once_are_none() {
+        let step = |place: f64| if place < 250.0 { 500.0 } else { 300.0 };
+        // Half of an interval at either level.
+        let within = |place: f64| if place == 250.0 { 400.0 } else { step(place) };
+        let stairs = |place: f64| 500.0 - 50.0 * (place / 120.0).floor();
+        let levels: [&dyn Fn(f64) -> f64; 3] = [&step, &within, &stairs];
+        for (level, noise, memory) in levels.into_iter().enumerate().flat_map(|(level, _)| {
+            [(0.0, 0.0), (0.01, 0.0), (0.05, 0.0), (0.02, 0.5), (0.02, 0.8)].map(|(n, m)| (level, n, m))
+        }) {
+            for seed in 0..20 {
+                let values = series(600, noise, memory, seed, levels[level]);
+                let cuts = cuts(&values);
+                if !cuts.is_empty() {
+                    assert_eq!(passage(&values, &cuts), None, "{level} {noise} {memory} {seed} {cuts:?}");
+                }
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 //! a change of level, and what takes all of the step a drift.
 
 use super::{FALL_PART, LASTING_MIN, LEVEL_MIN, RISE_PART, Second, StepView, is_by_load};
-use crate::statistics::{Passage, Sample, passage};
+use crate::statistics::{Change, Passage, Sample, passage};
 use crate::validity::Found;
 use fathom_schema::Severity;
 use fathom_units::Iops;
@@ -10,9 +10,15 @@ use fathom_units::Iops;
 /// Parts of what follows a passage of which the first and the last tell whether it stays where it came to.
 const REST_PARTS: usize = 4;
 
-/// The passage of a step that matters, and that the load did not make.
-pub(super) fn of(seconds: &[Second], iops: &[f64]) -> Option<Passage> {
-    let found = passage(iops)?;
+/// The passage of a step that matters, and that the load did not make; where there are changes of level all to one side, one that tells
+/// them better.
+pub(super) fn of(seconds: &[Second], iops: &[f64], levels: &[Change]) -> Option<Passage> {
+    let rises = |change: &Change| change.after > change.before;
+    if levels.iter().any(|change| rises(change) != rises(&levels[0])) {
+        return None;
+    }
+    let cuts: Vec<usize> = levels.iter().map(|change| change.at).collect();
+    let found = passage(iops, &cuts)?;
     let Passage { from, to, before, after } = found;
     let matters = (after - before).abs() >= LEVEL_MIN * before.max(after);
     (matters && !is_by_load(seconds, 0, usize::midpoint(from, to), seconds.len())).then_some(found)

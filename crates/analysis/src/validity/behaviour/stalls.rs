@@ -35,6 +35,8 @@ const COST_SHARE: f64 = 0.3;
 pub(super) const SLOWER_TIMES: f64 = 5.0;
 /// Operations in flight all through an interval for it to have been waited for, but for rounding of its ends.
 const IN_FLIGHT_MIN: f64 = 0.9;
+/// Times what is lost that the slowest operation has to have waited for parts of a stall to be looked for beside it.
+const SHORT_BY: f64 = 1.05;
 /// Chance that noise alone shows something like it anywhere in the stretch that is looked at.
 pub(super) const CHANCE_MAX: f64 = 1e-4;
 
@@ -293,10 +295,33 @@ fn one(
     } else if usual.stops && slowest_s > lost_s && slowest_s <= reaches {
         // Those beside it may all be parts, which makes less of what is usual, and of what is lost.
         (seconds[from].start.as_secs_f64(), slowest_s)
+    } else if is_closed && slowest_s > SHORT_BY * lost_s {
+        with_its_ends(seconds, from..to, usual, slowest_s)
+    } else if is_closed && to - from > 1 {
+        (began_s(&seconds[from], usual.iops), lost_s)
     } else {
         (seconds[from].start.as_secs_f64(), lost_s)
     };
     Some(Stall { from, to, lost_s, slowest_s, began_s, length_s, missing: from..to, is_of_ramp: false })
+}
+
+/// When a stall of these intervals began and how long it was, in seconds, as far as the wait of the slowest operation through it
+/// allows for parts of it in the intervals beside them, which are too small to be told by themselves.
+fn with_its_ends(seconds: &[Second], core: Range<usize>, usual: &Usual, slowest_s: f64) -> (f64, f64) {
+    let Range { start, end } = core;
+    let lost_in = |at: Option<usize>| at.and_then(|at| seconds.get(at)).map_or(0.0, |one| lost_s(one, usual));
+    let own_s: f64 = seconds[start..end].iter().map(|one| lost_s(one, usual)).sum();
+    let (before_s, after_s) = (lost_in(start.checked_sub(1)), lost_in(Some(end)));
+    let length_s = (own_s + before_s + after_s).min(slowest_s);
+    let room_s = length_s - own_s;
+    // Of what the core leaves, the larger part tells on which side of it the wait went on.
+    let first = &seconds[start];
+    let began_s = if before_s >= after_s {
+        first.start.as_secs_f64() - room_s.min(before_s)
+    } else {
+        began_s(first, usual.iops)
+    };
+    (began_s, length_s)
 }
 
 /// The stalls that lean intervals next to one another are, where what waited in each of them explains together what is missing, and

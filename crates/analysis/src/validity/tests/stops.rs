@@ -102,6 +102,29 @@ fn stops_of_a_load_at_a_rate_are_told() {
     assert!(found.iter().all(|one| !one.starts_with("stall")), "{found:#?}");
 }
 
+/// Its larger part is in the one interval, and the rest in the one before or behind.
+#[test]
+fn a_stall_across_an_edge_is_told_in_full() {
+    for (began, lasted) in [(23.8, 0.7), (23.4, 0.7), (23.9, 0.4), (23.95, 0.3), (23.5, 1.6)] {
+        for seed in 0..10 {
+            let found = told(&loop_of(8, 60, seed, &[(began, lasted)]));
+            let place = format!("{found:#?}: {lasted} s at {began} s, seed {seed}");
+            assert_eq!(found.len(), 1, "{place}");
+            let of = |before: &str, after: &str| -> f64 {
+                let rest = found[0].split(before).nth(1).expect("it is told");
+                rest.split(after).next().and_then(|number| number.parse().ok()).expect("a number")
+            };
+            let told_s = if found[0].contains(" ms, at") {
+                of("for about ", " ms, at") / 1000.0
+            } else {
+                of("for about ", " s, at")
+            };
+            assert!((told_s / lasted - 1.0).abs() < 0.1, "{place}");
+            assert!((of(", at ", " s: ") - began).abs() < 0.15, "{place}");
+        }
+    }
+}
+
 /// Steps of curves and of searches are as short as that.
 #[test]
 fn a_single_stall_of_a_short_step_is_told() {
