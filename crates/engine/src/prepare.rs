@@ -13,7 +13,7 @@ use crate::quiet;
 use crate::traces;
 use crate::unable::{Refusal, Unable};
 use crate::used::UsedFile;
-pub use crate::used::{Tidied, Used, clean_up};
+pub use crate::used::{Tidied, Used, clean_up, remove_early};
 use fathom_io::{ClosedFile, OpenTarget, TargetHandle};
 use fathom_pattern::Trace;
 use fathom_schema::{Durability, Extent, IoMode, NameOperation, Step, Stream, TargetKind, WorkerPlan};

@@ -28,12 +28,12 @@ struct Left {
     round: u64,
     /// Bytes of a pass that came to its end before they were moved.
     unmoved: u64,
-    /// Operations up to the next batch that is read back, and up to the next one that is trimmed.
+    /// Writes up to the next batch that is read back, and up to the next one that is trimmed.
     until_check: u64,
     until_trim: u64,
     /// Writes that the last batch should have read back and that were not there yet: it goes on with those that come.
     owed: u64,
-    /// Operations after which those are looked for: each by itself where the queue has one place, else enough to keep it filled.
+    /// Writes after which those are looked for: each by itself where the queue has one place, else enough to keep it filled.
     look_after: u64,
 }
 
@@ -50,7 +50,7 @@ enum Errand {
 
 impl Left {
     fn of(rule: &VerifyRule, budget: Budget, queue_depth: u32) -> Self {
-        let Budget { operations, bytes: pass } = budget;
+        let Budget { operations, bytes: pass, writes: _ } = budget;
         let mut left = Self {
             operations,
             pass,
@@ -65,8 +65,8 @@ impl Left {
         left
     }
 
-    /// Counts down to the next batch that is read back, with so many operations that were not gone through yet: no more of
-    /// them than a backlog wait at any time.
+    /// Counts down to the next batch that is read back, with so many writes that were not gone through yet: no more of them
+    /// than a backlog wait at any time.
     fn count_checks(&mut self, rule: &VerifyRule, unchecked: u64) {
         if let VerifySchedule::Backlog { operations, batch: _ } = rule.schedule {
             let anew = operations.saturating_sub(unchecked).max(1);
@@ -74,7 +74,7 @@ impl Left {
         }
     }
 
-    /// Takes note that a batch went through so many writes, with as many operations as `unchecked` left.
+    /// Takes note that a batch went through so many writes, with as many as `unchecked` left.
     fn note_batch(&mut self, batch: u64, checked: u64, unchecked: u64) {
         self.owed = if unchecked == 0 { batch.saturating_sub(checked) } else { 0 };
     }
@@ -159,14 +159,14 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         let mut left = Left::of(&rule, self.budget, self.stream.queue_depth);
         loop {
             left.round = rule.round_bytes.min(left.pass);
-            left.count_checks(&rule, self.unchecked());
+            left.count_checks(&rule, self.unchecked_writes());
             let mut is_over = false;
             while left.round > 0 && left.operations > 0 && !is_over {
                 is_over = self.write_segment(&rule, &mut left, &mut load, now)?;
                 now = self.clock.now();
                 is_over |= self.is_over(now);
                 for (errand, batch) in left.due(&rule) {
-                    let (before, writes) = (self.unchecked(), self.unchecked_writes());
+                    let writes = self.unchecked_writes();
                     if !is_over && left.round > 0 {
                         self.resume(now);
                         now = self.go_over(errand, batch, now)?;
@@ -176,9 +176,9 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                     if matches!(errand, Errand::Check) {
                         // At the end of a round all of them are read back anyway.
                         let (after, checked) = if left.round > 0 {
-                            (self.unchecked(), writes.saturating_sub(self.unchecked_writes()))
+                            (self.unchecked_writes(), writes.saturating_sub(self.unchecked_writes()))
                         } else {
-                            (before.saturating_sub(batch), batch.min(writes))
+                            (writes.saturating_sub(batch), batch.min(writes))
                         };
                         left.note_batch(batch, checked, after);
                         if rule.checks_count && left.operations != u64::MAX {
@@ -233,7 +233,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         now: Nanos,
     ) -> Result<bool, EngineError> {
         let most = self.segment_operations(left, load.is_closed);
-        let segment = Budget { operations: most.min(left.operations), bytes: left.round };
+        let writes = left.until_check.min(left.until_trim);
+        let segment = Budget { operations: most.min(left.operations), bytes: left.round, writes };
         self.resume(now);
         self.budget = segment;
         if rule.writes {
@@ -245,32 +246,27 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         self.add_usage();
         // A pass that came to its end leaves bytes that are not moved.
         let unmoved = std::mem::take(&mut self.unused);
-        let Budget { operations, bytes } = self.budget;
+        let Budget { operations, bytes, writes } = self.budget;
+        self.budget.writes = u64::MAX;
         let issued = segment.operations - operations;
         left.operations -= issued;
         left.operations = left.operations.saturating_add(std::mem::take(&mut self.given_back));
         for until in [&mut left.until_check, &mut left.until_trim] {
-            *until -= if *until == u64::MAX { 0 } else { issued };
+            *until -= if *until == u64::MAX { 0 } else { segment.writes - writes };
         }
         left.pass -= segment.bytes - bytes - unmoved;
         left.round = bytes;
         if unmoved > 0 {
             (left.unmoved, left.pass) = (left.pass, 0);
         }
-        Ok(operations > 0 && bytes > 0)
+        Ok(operations > 0 && bytes > 0 && writes > 0)
     }
 
     /// Operations that surely go out whole: closed loops plan ahead, and what a quota of bytes cut off would be missing from
     /// the sequence that is generated again.
     fn segment_operations(&self, left: &Left, plans_ahead: bool) -> u64 {
         let largest = self.verifier.as_ref().map_or(1, |verifier| verifier.largest);
-        let fitting = if plans_ahead { (left.round / largest).max(1) } else { u64::MAX };
-        fitting.min(left.until_check).min(left.until_trim)
-    }
-
-    /// Operations from the oldest write on that was not read back yet.
-    fn unchecked(&self) -> u64 {
-        self.verifier.as_ref().map_or(0, |verifier| verifier.unchecked())
+        if plans_ahead { (left.round / largest).max(1) } else { u64::MAX }
     }
 
     fn unchecked_writes(&self) -> u64 {

@@ -4,8 +4,9 @@
 //! run left it is someone else's: it is not removed, and its mark is not renewed. What the run only read and someone has
 //! changed meanwhile is told: its figures are not those of a file at rest.
 
+use crate::claims::Claims;
 use crate::{lock, mark};
-use fathom_schema::{Step, TargetKind};
+use fathom_schema::{Step, Target, TargetKind};
 use fathom_units::Bytes;
 use rustix::fs::{self, Mode, OFlags};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -234,6 +235,23 @@ pub fn clean_up(steps: &[Step], used: &Used) -> Tidied {
         mark::settle();
     }
     tidied
+}
+
+/// Removes files that no further step of the run opens, as they are to be removed and fathom made them. What someone else has changed
+/// meanwhile is left to them, and told; what cannot be removed is tried again at the end. To be called when nothing has them open.
+pub fn remove_early(targets: &[Target], claims: &Claims) -> Vec<String> {
+    let used = claims.used();
+    let mut remarks = Vec::new();
+    for target in targets {
+        let TargetKind::File { path, layout: _, remove_after: true } = &target.kind else { continue };
+        let Some(file) = used.list().files.get(path).filter(|file| file.ours).cloned() else { continue };
+        claims.unlock((file.device, file.inode));
+        let removed = release(path, &file, true, &mut remarks);
+        if removed.is_ok() || removed.is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            used.list().files.remove(path);
+        }
+    }
+    remarks
 }
 
 /// Removes the folders of trees that the run has made, the deepest first. One that somebody has put something into stays.

@@ -245,12 +245,7 @@ impl Verifier {
         number
     }
 
-    /// Operations that were issued from the oldest write on that was not read back yet.
-    pub(crate) fn unchecked(&self) -> u64 {
-        self.issued
-    }
-
-    /// How many of these are writes.
+    /// Writes that were not read back yet.
     pub(crate) fn unchecked_writes(&self) -> u64 {
         self.writes
     }

@@ -412,7 +412,7 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     ("buffer_compress_percentage=100\nsize=1g", &["content = \"zero\"", "freshness = \"never\""], &[]),
     (
         "buffer_compress_percentage=100\nbuffer_pattern=0x41\nsize=1g",
-        &["content = \"0x41\"", "freshness = \"never\""],
+        &["content = \"0x41\"", "freshness = \"every\""],
         &[],
     ),
     ("zero_buffers\nbuffer_compress_percentage=50\nsize=1g", &["compressible = \"50%\""], &[]),

@@ -3,6 +3,7 @@
 use crate::bus::{Bus, SinkError};
 use crate::changes::{Asked, Changes, RateChange, follow, refusal};
 use crate::host::HostMeter;
+use crate::removals::Removals;
 use crate::signals::Stop;
 use crate::sums::Sums;
 use crate::time::RunTime;
@@ -114,6 +115,12 @@ pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
     let used = claims.used();
     let mut preview = experiment.preview();
     let can_be_resumed = experiment.can_be_resumed();
+    // What a search comes to next nobody knows.
+    let removals = if experiment.is_search() {
+        Removals::default()
+    } else {
+        Removals::of(preview.iter().map(|step| step.targets.as_slice()))
+    };
     // Here, and not where the job was judged: drives are asked only where there is a run. And first: the kernel may count the
     // question itself as a failed command.
     started.facts.environment.extend(probe::drives(&started.facts.targets, DRIVES_PATIENCE));
@@ -154,7 +161,7 @@ pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
         step.started.wall_ms = step.started.wall_ms.saturating_sub(behind_ms);
         runner.take_over(step);
     }
-    let ended = runner.steps(experiment, claims, done);
+    let ended = runner.steps(experiment, claims, done, removals);
     runner.answer_late();
     let aborted = runner.aborted.take();
     let (outcome, error) = match (ended, aborted) {
@@ -269,13 +276,20 @@ impl Runner<'_, '_> {
     }
 
     /// The claims are given back when it returns.
-    fn steps(&mut self, mut experiment: Experiment, claims: Claims, done: u32) -> Result<StepStop, RunError> {
+    fn steps(
+        &mut self,
+        mut experiment: Experiment,
+        claims: Claims,
+        done: u32,
+        mut removals: Removals,
+    ) -> Result<StepStop, RunError> {
         let claims = Arc::new(claims);
         // Its threads and what they hold open live through all steps, and end before anything is tidied up.
         let mut crew = Crew::default();
         for message in claims.remarks() {
             self.note(NoteKind::Target, Severity::Warn, message.clone());
         }
+        let mut handed_out = 0;
         let mut finished: Option<StepFinished> = None;
         let mut index = done;
         let mut so_far = StepStop::Complete;
@@ -283,6 +297,14 @@ impl Runner<'_, '_> {
             // The time of a simulated device is not ours, and it keeps nothing from one step to the next.
             if !step.is_simulated() && !self.wait(step.pause_before) {
                 return Ok(graver(so_far, StepStop::Interrupted));
+            }
+            let gone = removals.due(handed_out);
+            handed_out += 1;
+            if !gone.is_empty() {
+                crew.make_room(&step, Share::WHOLE);
+                for message in prepare::remove_early(&gone, &claims) {
+                    self.note(NoteKind::Target, Severity::Warn, message);
+                }
             }
             let mut step = step;
             let mut first = None;

@@ -8,6 +8,7 @@ mod bus;
 mod changes;
 mod drive;
 mod host;
+mod removals;
 mod signals;
 mod sums;
 mod time;

@@ -83,7 +83,7 @@ pub struct VerifyRule {
 /// Trims of written blocks, for finding out whether they take away what they should and nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TrimRule {
-    /// Operations between two batches; at least 1.
+    /// Writes between two batches; at least 1.
     pub operations: u64,
     /// Writes trimmed at once, at most; at least 1.
     pub batch: u64,
@@ -113,7 +113,7 @@ pub enum VerifySchedule {
     AfterRound,
     /// While the load goes on, and what is left after the round.
     Backlog {
-        /// Operations between two batches; at least 1.
+        /// Writes between two batches; at least 1.
         operations: u64,
         /// Writes read back at once; at least 1.
         batch: u64,

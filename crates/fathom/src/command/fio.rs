@@ -371,6 +371,10 @@ fn run_part(
     trigger.run_command();
     // What ended them was asked for.
     let exit = if trigger.is_pulled() && matches!(done.exit, Exit::Signal(_)) { Exit::Ok } else { done.exit };
+    // In fio's words, which its users look for; not in the midst of a document.
+    if let Exit::Signal(signal) = exit {
+        terminal::message(&format!("fio: terminating on signal {signal}"));
+    }
     let is_over = trigger.is_pulled() || matches!(exit, Exit::Signal(_));
     let mut record = done.record(Detail::Whole).map_err(|reason| {
         terminal::message(&format!("error: {}", diagnose::printable(&reason)));

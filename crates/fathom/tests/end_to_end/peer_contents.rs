@@ -63,6 +63,46 @@ fn what_compresses_is_the_pattern_or_zeroes() {
 }
 
 #[test]
+fn writes_differ_from_one_another_as_much() {
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("writes_differ_from_one_another_as_much", &why);
+    }
+    for options in [
+        "--refill_buffers",
+        "--scramble_buffers=1",
+        "--scramble_buffers=0",
+        "--zero_buffers",
+        "--zero_buffers --scramble_buffers=1",
+        "--scramble_buffers=1 --zero_buffers",
+        "--buffer_pattern=0x41 --scramble_buffers=1",
+        "--scramble_buffers=1 --buffer_pattern=0x41",
+        "--zero_buffers --buffer_pattern=0x41",
+        "--buffer_pattern=0x41 --zero_buffers",
+        "--buffer_compress_percentage=100",
+        "--buffer_compress_percentage=0",
+        "--buffer_compress_percentage=50 --refill_buffers=0",
+        "--refill_buffers=0 --buffer_compress_percentage=50",
+        "--dedupe_percentage=0",
+        "--dedupe_percentage=0 --refill_buffers=0",
+        "--dedupe_percentage=0 --buffer_pattern=0x41",
+        "--buffer_pattern=0x41 --dedupe_percentage=0",
+        "--dedupe_percentage=100 --scramble_buffers=1",
+    ] {
+        let contents = both(options);
+        let [theirs, ours] = contents.each_ref().map(|content| distinct(content));
+        assert_eq!(ours, theirs, "{options}: blocks that differ");
+        // What is mostly zeroes or a pattern is so with both.
+        for byte in [0, 0x41] {
+            let counts = contents
+                .each_ref()
+                .map(|content| content.iter().map(|one| usize::from(*one == byte)).sum::<usize>());
+            let [theirs, ours] = counts.map(|count| 10 * count > 9 * BLOCKS * BLOCK_BYTES);
+            assert_eq!(ours, theirs, "{options}: {counts:?} bytes are {byte:#x}");
+        }
+    }
+}
+
+#[test]
 fn a_working_set_repeats_as_much() {
     if let Err(why) = tool("fio", &["--version"]) {
         return skip("a_working_set_repeats_as_much", &why);

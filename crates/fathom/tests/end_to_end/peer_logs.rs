@@ -50,6 +50,40 @@ fn each_operation_has_the_same_row() {
     }
 }
 
+/// A row of rates is as long as a sample of them, those of latencies as long as the window; the report has as many samples.
+#[test]
+fn rates_have_windows_of_their_own() {
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("rates_have_windows_of_their_own", &why);
+    }
+    let bench = Bench::new();
+    let base = "--name=a --ioengine=null --rw=read --bs=4k --size=1g --time_based --runtime=2 --rate_iops=1000 --write_bw_log=x \
+                --write_iops_log=x --write_lat_log=x --output-format=json --output=report";
+    for (more, windows_ms) in [
+        ("--log_avg_msec=1000 --bwavgtime=100", [100, 1000, 1000]),
+        ("--log_avg_msec=100 --bwavgtime=200 --iopsavgtime=400", [200, 400, 100]),
+        ("--log_avg_msec=100", [100; 3]),
+    ] {
+        for program in [&["fio"][..], &[FATHOM, "fio"]] {
+            let words: Vec<&str> = base.split(' ').chain(more.split(' ')).collect();
+            bench.run(&[program, &words].concat()).expect(0, &[]);
+            let report = std::fs::read_to_string(bench.path("report")).expect("it was written");
+            let report: serde_json::Value = serde_json::from_str(&report).expect("a document");
+            let samples = ["bw_samples", "iops_samples"].map(|name| report["jobs"][0]["read"][name].as_u64());
+            for ((log, window_ms), samples) in
+                ["bw", "iops", "lat"].into_iter().zip(windows_ms).zip(samples.into_iter().chain([None]))
+            {
+                let rows = std::fs::read_to_string(bench.path(&format!("x_{log}.1.log"))).expect("a log");
+                let (rows, most) = (rows.lines().count() as u64, 2000_u64 / window_ms);
+                // The peer loses the last one, and of a busy host two.
+                assert!((most.saturating_sub(2)..=most).contains(&rows), "{program:?} {more} {log}: {rows}");
+                let fits = |samples: u64| (most.saturating_sub(2)..=most).contains(&samples);
+                assert!(samples.is_none_or(fits), "{program:?} {more} {log}: {samples:?} samples");
+            }
+        }
+    }
+}
+
 /// Stored by either, shown by the other; and the same with rows of windows.
 #[test]
 fn stored_logs_are_read_both_ways() {

@@ -305,3 +305,64 @@ fn a_full_filesystem_ends_a_job_that_fills_it() {
     // Without it, there is no room for what is asked.
     assert_ne!(of(&[FATHOM, "fio"], "--fill_device=0").0, 0);
 }
+
+/// A disk that holds the file of one job at a time is enough for two, one after the other.
+#[test]
+fn what_a_stage_leaves_nobody_is_gone_when_the_next_begins() {
+    const TEST: &str = "what_a_stage_leaves_nobody_is_gone_when_the_next_begins";
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip(TEST, &why);
+    }
+    if let Err(why) = tool("unshare", &["-m", "sh", "-c", "mount -t tmpfs none /mnt"]) {
+        return skip(TEST, &why);
+    }
+    let of = |program: &[&str]| {
+        let bench = Bench::new();
+        let report = bench.store().with_file_name("report");
+        let output = format!("--output={}", report.display());
+        let in_tmpfs = "mount -t tmpfs -o size=1m none . && cd \"$PWD\" && \"$@\" && ls";
+        let job = "--rw=write --bs=64k --size=704k --unlink=1";
+        let line = format!("--output-format=json --name=a {job} --name=b --stonewall {job}");
+        let words: Vec<&str> = line.split(' ').collect();
+        let wrapper = ["unshare", "-m", "sh", "-c", in_tmpfs, "sh"];
+        let ended = bench.run(&[&wrapper[..], program, &[output.as_str()], &words].concat());
+        let document = std::fs::read_to_string(report).unwrap_or_default();
+        let document: Value = serde_json::from_str(&document).unwrap_or_default();
+        let of_job = |job: usize| {
+            let job = &document["jobs"][job];
+            (job["error"].as_u64(), job["write"]["io_bytes"].as_u64())
+        };
+        (ended.code, of_job(0), of_job(1), ended.out.contains("b.0.0"))
+    };
+    let both = (Some(0), Some(704 << 10));
+    assert_eq!(of(&["fio"]), (0, both, both, false));
+    assert_eq!(of(&[FATHOM, "fio"]), (0, both, both, false));
+}
+
+/// `nrfiles` behind a folder is the most of its files; before it, it says nothing.
+#[test]
+fn an_opened_folder_has_as_many_files_as_asked_for() {
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("an_opened_folder_has_as_many_files_as_asked_for", &why);
+    }
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path("od")).expect("the folder is ours");
+    for name in ["x", "y", "z"] {
+        bench.write(&format!("od/{name}"), [1; 16 << 10]);
+    }
+    for (options, files) in [
+        ("--opendir=od", 3),
+        ("--opendir=od --nrfiles=2", 2),
+        ("--opendir=od --nrfiles=1", 1),
+        ("--opendir=od --nrfiles=5", 3),
+        ("--nrfiles=2 --opendir=od", 3),
+    ] {
+        for program in [&["fio"][..], &[FATHOM, "fio"]] {
+            let line = format!("--output-format=json --output=report --name=a --rw=read {options}");
+            bench.run(&[program, &line.split(' ').collect::<Vec<_>>()].concat()).expect(0, &[]);
+            let report = std::fs::read_to_string(bench.path("report")).expect("it was written");
+            let report: Value = serde_json::from_str(&report).expect("a document");
+            assert_eq!(report["jobs"][0]["read"]["io_bytes"], files * (16 << 10), "{program:?} {options}");
+        }
+    }
+}

@@ -223,6 +223,11 @@ fn a_backlog_is_read_back_in_the_peers_order() {
         "--verify_backlog=5 --loops=3 --size=32k",
         // What a batch lacks is read back as it comes, in the next loop too.
         "--verify_backlog=4 --verify_backlog_batch=8 --loops=3 --size=24k",
+        // Of a mix the writes count, not what is read beside them.
+        "--rw=rw --verify_backlog=4",
+        "--rw=rw --verify_backlog=8 --verify_backlog_batch=2 --size=128k",
+        "--rw=rw --rwmixread=80 --verify_backlog=3 --size=256k",
+        "--rw=rw --verify_backlog=16 --size=64k",
     ] {
         let peer = sequence(PEER, options);
         assert!(peer.len() > 16, "{options}: {peer:?}");

@@ -176,7 +176,9 @@ pub struct Logs {
     pub value: LogValue,
     /// What else a row says.
     pub columns: LogColumns,
-    /// Averaging window in milliseconds; 0: every operation has a row.
+    /// Averaging windows of bandwidth and of operations per second, in milliseconds; 0: every operation has a row.
+    pub rate_ms: [u64; 2],
+    /// The same of the others.
     pub average_ms: u64,
     /// Milliseconds between two histogram lines.
     pub histogram_ms: u64,

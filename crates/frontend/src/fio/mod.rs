@@ -218,6 +218,9 @@ impl<'a> Reader<'a> {
                 self.faults.error("fio.no-folder", settings.span("opendir", span), message, help);
             }
         }
+        if let Some(most) = settings.files.most.take() {
+            settings.files.count = settings.files.count.min(most);
+        }
         if !self.is_wanted(section) {
             return;
         }

@@ -120,6 +120,8 @@ pub(crate) struct Files {
     pub(crate) invalidate: bool,
     /// Folders whose files are used.
     pub(crate) folders: Vec<String>,
+    /// Most of these files, where `nrfiles` stands behind the folders: before them it says nothing.
+    pub(crate) most: Option<u64>,
     /// Files in service at once; 0: all.
     pub(crate) open_at_once: u64,
     /// `none`, `exclusive`, `readwrite`.
@@ -296,16 +298,37 @@ pub(crate) struct Engine {
     pub(crate) locked: u64,
 }
 
+/// A switch that other options may turn over as well.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Switch {
+    /// As it stands.
+    pub(crate) on: bool,
+    /// Somebody wrote it, wherever others turned it to.
+    pub(crate) is_given: bool,
+}
+
+impl Switch {
+    pub(crate) const fn unless_given(on: bool) -> Self {
+        Self { on, is_given: false }
+    }
+
+    pub(crate) const fn given(on: bool) -> Self {
+        Self { on, is_given: true }
+    }
+}
+
 /// What is written, and when it is made stable.
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one of fio's own switches")]
 pub(crate) struct Content {
     /// Zeroes.
-    pub(crate) zero: bool,
-    /// New content per write, when given.
-    pub(crate) refill: Option<bool>,
+    pub(crate) zero: Switch,
+    /// New content per write.
+    pub(crate) refill: Switch,
     /// A few bytes changed per write.
-    pub(crate) scramble: bool,
+    pub(crate) scramble: Switch,
+    /// A compressible or repeated share was given, of nothing even.
+    pub(crate) is_mixed: bool,
     /// Pattern as written; empty: none.
     pub(crate) pattern: String,
     /// Compressible percent.
@@ -419,8 +442,8 @@ pub(crate) struct Report {
     pub(crate) units: ReportUnits,
     /// Whether the devices' counters are shown.
     pub(crate) disk_util: bool,
-    /// Milliseconds between two samples of bandwidth and of operations per second.
-    pub(crate) sample_ms: [u64; 2],
+    /// Milliseconds between two samples of bandwidth and of operations per second, where given.
+    pub(crate) sample_ms: [Option<u64>; 2],
     /// File prefixes of bw, lat, iops and hist logs; empty text: the job's name.
     pub(crate) logs: [Option<String>; 4],
     /// The file that operations are written to as they are issued.
@@ -470,6 +493,24 @@ impl Settings {
     /// Whether an option was given.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.spans.contains_key(name)
+    }
+}
+
+impl Report {
+    /// Milliseconds between two samples of bandwidth and of operations per second: as given, else as long as the windows of
+    /// their log, else half a second. As fio, whose logs of rates have a row for each.
+    pub(crate) fn sampled_ms(&self) -> [u64; 2] {
+        let [bandwidth, _, iops, _] = &self.logs;
+        let of = |given: Option<u64>, log: &Option<String>| {
+            let windows = Some(self.log_avg_ms).filter(|ms| log.is_some() && *ms > 0);
+            given.or(windows).unwrap_or(500)
+        };
+        [of(self.sample_ms[0], bandwidth), of(self.sample_ms[1], iops)]
+    }
+
+    /// Windows of the logs of bandwidth and of operations per second, in milliseconds; 0: each operation has a row.
+    pub(crate) fn rate_windows_ms(&self) -> [u64; 2] {
+        if self.log_avg_ms == 0 { [0; 2] } else { self.sampled_ms() }
     }
 }
 
@@ -534,6 +575,7 @@ impl Default for Settings {
                 unlink: false,
                 invalidate: true,
                 folders: Vec::new(),
+                most: None,
                 open_at_once: 0,
                 lock: "none".to_owned(),
                 append: false,
@@ -621,9 +663,10 @@ impl Default for Settings {
                 locked: 0,
             },
             content: Content {
-                zero: false,
-                refill: None,
-                scramble: true,
+                zero: Switch::unless_given(false),
+                refill: Switch::unless_given(false),
+                scramble: Switch::unless_given(true),
+                is_mixed: false,
                 pattern: String::new(),
                 compress: 0,
                 chunk: 512,
@@ -699,7 +742,7 @@ impl Default for Report {
             measures: Measures::default(),
             units: ReportUnits::default(),
             disk_util: true,
-            sample_ms: [500; 2],
+            sample_ms: [None; 2],
             logs: [const { None }; 4],
             iolog: None,
             per_job_logs: true,

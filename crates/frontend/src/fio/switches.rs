@@ -231,7 +231,7 @@ pub(super) const SWITCHES: &[Switch] = &[
         s.status_interval_us = period_of_at_least(text, 1)?;
         Ok(())
     }),
-    maybe("bandwidth-log", |s, _| {
+    flag("bandwidth-log", |s, _| {
         s.bandwidth_log = true;
         Ok(())
     }),
@@ -310,7 +310,8 @@ pub(super) const SWITCHES: &[Switch] = &[
     refused("server", Takes::Maybe, NO_NETWORK, INSTEAD_OF_NETWORK),
     refused("client", Takes::Value, NO_NETWORK, INSTEAD_OF_NETWORK),
     refused("remote-config", Takes::Value, NO_NETWORK, INSTEAD_OF_NETWORK),
-    refused("daemonize", Takes::Value, NO_NETWORK, INSTEAD_OF_NETWORK),
+    // Of a server alone: everything else stays in the foreground, in fio too.
+    value("daemonize", |_, _| Ok(())),
 ];
 
 /// The letters of those that have one, as fio 3.33 takes them behind a single dash.

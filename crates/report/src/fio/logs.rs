@@ -88,24 +88,51 @@ pub(super) struct Row {
 }
 
 impl Row {
+    /// Appends it as a line. A log of single operations has millions: it goes through no formatting of the standard library.
     fn write(&self, out: &mut String, columns: LogColumns) {
         let Self { time_ms, value, maximum, kind, bytes, offset, priority, issued } = self;
-        let value = match columns.value {
-            LogValue::Average => format!("{value:.0}"),
-            LogValue::Maximum => format!("{maximum:.0}"),
-            LogValue::Both => format!("{value:.0}, {maximum:.0}"),
+        let mut digits = itoa::Buffer::new();
+        let mut add = |out: &mut String, number: u64| out.push_str(digits.format(number));
+        add(out, *time_ms);
+        out.push_str(", ");
+        let (first, second) = match columns.value {
+            LogValue::Average => (*value, None),
+            LogValue::Maximum => (*maximum, None),
+            LogValue::Both => (*value, Some(*maximum)),
         };
-        let offset = if columns.offset { format!("{offset}, ") } else { String::new() };
+        add(out, whole(first));
+        if let Some(second) = second {
+            out.push_str(", ");
+            add(out, whole(second));
+        }
+        out.push_str(", ");
+        add(out, kind.index() as u64);
+        out.push_str(", ");
+        add(out, u64::from(*bytes));
+        out.push_str(", ");
+        if columns.offset {
+            add(out, *offset);
+            out.push_str(", ");
+        }
         // Without the priority as it is, fio says whether it is of the real-time class.
-        let priority = match (columns.priority, priority >> 13) {
-            (true, _) => format!("{priority:#06x}"),
-            (false, 1) => "1".to_owned(),
-            (false, _) => "0".to_owned(),
-        };
-        let issued = if columns.issue_time { format!(", {}", issued.0) } else { String::new() };
-        let direction = kind.index();
-        out.push_str(&format!("{time_ms}, {value}, {direction}, {bytes}, {offset}{priority}{issued}\n"));
+        match (columns.priority, priority >> 13) {
+            (true, _) => out.push_str(&format!("{priority:#06x}")),
+            (false, 1) => out.push('1'),
+            (false, _) => out.push('0'),
+        }
+        if columns.issue_time {
+            out.push_str(", ");
+            add(out, issued.0);
+        }
+        out.push('\n');
     }
+}
+
+/// A figure of a log, rounded as fio prints it.
+pub(super) fn whole(value: f64) -> u64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "no figure is below 0")]
+    let whole = value.round_ties_even() as u64;
+    whole
 }
 
 /// The rows of a log of the stream's measure phase: `time_ms, value, direction, 0, 0`, or with a histogram

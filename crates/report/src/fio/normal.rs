@@ -164,19 +164,15 @@ impl Lines {
         if bandwidth.count == 0 {
             return;
         }
-        // Bits for bytes, and mega for kilo where the mean is long: both as fio has it.
+        // Bytes whatever `unit_base` is, and mega for kilo where the mean is long: both as seen with fio 3.33.
         let base = units.base();
-        let bits = if units.is_bits { 8.0 } else { 1.0 };
-        let is_mega = bandwidth.mean * bits > base * base;
-        let unit = match (units.is_bits, units.is_binary, is_mega) {
-            (true, _, true) => "Mibit",
-            (false, _, true) => "MiB",
-            (true, true, false) => "Kibit",
-            (true, false, false) => "kbit",
-            (false, true, false) => "KiB",
-            (false, false, false) => "kB",
+        let is_mega = bandwidth.mean > base * base;
+        let unit = match (units.is_binary, is_mega) {
+            (_, true) => "MiB",
+            (true, false) => "KiB",
+            (false, false) => "kB",
         };
-        let scaled = |value: f64| if is_mega { value * bits / base } else { value * bits };
+        let scaled = |value: f64| if is_mega { value / base } else { value };
         self.add(format_args!(
             "   bw ({unit:>5}/s): min={:5}, max={:5}, per={share_of_group:.2}%, avg={:5.2}, stdev={:5.2}, samples={}",
             whole(scaled(bandwidth.min)),

@@ -1,7 +1,7 @@
 //! fio's stored logs (`log_store_compressed`): samples as fio 3.33 has them in memory, one after the other, deflated. Owns that
 //! form, both ways; which rows there are is `logs`' to know.
 
-use super::logs::{LogRequest, LogValue, Row, each_row};
+use super::logs::{LogRequest, LogValue, Row, each_row, whole};
 use fathom_metrics::OperationRow;
 use fathom_schema::Record;
 use flate2::Compression;
@@ -41,9 +41,7 @@ pub fn fio_stored_log(record: &Record, request: &LogRequest, operations: &[Opera
 fn put(samples: &mut Vec<u8>, row: &Row, request: &LogRequest) {
     let Row { time_ms, value, maximum, kind, bytes, offset, priority, .. } = row;
     let columns = request.columns;
-    let value = if columns.value == LogValue::Maximum { maximum } else { value };
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "no figure is below 0")]
-    let value = value.round_ties_even() as u64;
+    let value = whole(if columns.value == LogValue::Maximum { *maximum } else { *value });
     let with_offset = if columns.offset { HAS_OFFSET } else { 0 };
     let with_priority = if columns.priority { SHOWS_PRIORITY } else { 0 };
     let direction = u32::try_from(kind.index()).unwrap_or(0) | with_offset | with_priority;

@@ -144,6 +144,7 @@ fn logs_of(clone: &FioClone) -> Vec<(PathBuf, FioLog, Nanos)> {
         histogram,
         value: _,
         columns: _,
+        rate_ms,
         average_ms,
         histogram_ms,
         coarseness,
@@ -153,11 +154,12 @@ fn logs_of(clone: &FioClone) -> Vec<(PathBuf, FioLog, Nanos)> {
     } = &clone.logs;
     let Measures { submission, completion, service, bandwidth: _ } = clone.measures;
     let number = if *per_job { format!(".{}", clone.thread_number) } else { String::new() };
+    let [bandwidth_window, iops_window] = rate_ms.map(Nanos::millis);
     let average = Nanos::millis(*average_ms);
     let coarseness = u32::from(*coarseness);
     [
-        (bandwidth, true, "bw", FioLog::Bandwidth, average),
-        (iops, true, "iops", FioLog::Iops, average),
+        (bandwidth, true, "bw", FioLog::Bandwidth, bandwidth_window),
+        (iops, true, "iops", FioLog::Iops, iops_window),
         (latency, service, "lat", FioLog::Latency, average),
         (latency, submission, "slat", FioLog::Submission, average),
         (latency, completion, "clat", FioLog::Completion, average),

@@ -27,6 +27,9 @@ pub(super) struct Watch<'a> {
     status_every: Nanos,
     status_next: Nanos,
     shows_line: bool,
+    line_next: Nanos,
+    /// What the next line tells: since the last one.
+    untold: Option<Current>,
     newline_every: Nanos,
     newline_next: Nanos,
     asked: Asked,
@@ -47,6 +50,23 @@ struct Current {
     step: u32,
     sequence: u64,
     streams: BTreeMap<u32, (Nanos, Nanos, StreamTally)>,
+}
+
+/// Time from one of fio's lines to the next, but for what an interval may come early by.
+const LINE_EVERY: Nanos = Nanos::millis(950);
+
+impl Current {
+    /// This and what came next.
+    fn and(mut self, next: &Self) -> Self {
+        for (stream, (from, to, more)) in &next.streams {
+            let (_, end, tally) =
+                self.streams.entry(*stream).or_insert_with(|| (*from, *to, StreamTally::default()));
+            *end = (*end).max(*to);
+            merge_tally(tally, more);
+        }
+        self.sequence = next.sequence;
+        self
+    }
 }
 
 /// Whether the state of the jobs is told in fio's line: where that is asked for, be it by how often a new one begins, and where
@@ -81,6 +101,8 @@ impl<'a> Watch<'a> {
             status_every,
             status_next: status_every,
             shows_line: has_line(switches),
+            line_next: Nanos::ZERO.after(LINE_EVERY),
+            untold: None,
             newline_every,
             newline_next: newline_every,
             asked,
@@ -141,11 +163,20 @@ impl<'a> Watch<'a> {
         let end = current.streams.values().map(|(_, end, _)| *end).max().unwrap_or_default();
         let now = before.after(end);
         if self.shows_line {
-            let line = line(self.reports, record, &current, now, self.outlook.left_s());
+            let untold = match self.untold.take().filter(|untold| untold.step == current.step) {
+                Some(untold) => untold.and(&current),
+                None => current,
+            };
             let is_new = self.newline_every > Nanos::ZERO && now >= self.newline_next;
-            self.newline_next = self.newline_next.max(past(now, self.newline_every));
-            // Whoever read it may be gone; that is found out when there is a report.
-            let _ = terminal::data(&format!("{line}{}", if is_new { '\n' } else { '\r' }));
+            if is_new || now >= self.line_next {
+                let line = line(self.reports, record, &untold, now, self.outlook.left_s());
+                self.line_next = now.after(LINE_EVERY);
+                self.newline_next = self.newline_next.max(past(now, self.newline_every));
+                // Whoever read it may be gone; that is found out when there is a report.
+                let _ = terminal::data(&format!("{line}{}", if is_new { '\n' } else { '\r' }));
+            } else {
+                self.untold = Some(untold);
+            }
         }
         if self.status_every > Nanos::ZERO && now >= self.status_next {
             self.status_next = past(now, self.status_every);

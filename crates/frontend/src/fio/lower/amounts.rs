@@ -31,7 +31,7 @@ pub(super) fn set(
     }
     let io_size_span = settings.span("io_size", span);
     match operations.io_size {
-        None | Some(Size::Bytes(0) | Size::Percent(0)) => {}
+        None | Some(Size::Bytes(0)) => {}
         Some(Size::Percent(percent)) => {
             let part = |all: u64| {
                 let percent = u64::from(percent);

@@ -158,11 +158,11 @@ fn asked(settings: &Settings, files: u64) -> Asked {
     };
     match (settings.operations.io_size, there) {
         (Some(Size::Bytes(each)), Some(there)) if each > 0 => Asked::Bytes { each, there },
-        (Some(Size::Percent(percent)), Some(there)) if percent > 0 => {
+        (Some(Size::Percent(percent)), Some(there)) => {
             let each = u128::from(there) * u128::from(percent) / 100;
             Asked::Bytes { each: u64::try_from(each).unwrap_or(u64::MAX), there }
         }
-        (Some(Size::Percent(percent)), None) if percent > 0 => Asked::Percent(f64::from(percent)),
+        (Some(Size::Percent(percent)), None) => Asked::Percent(f64::from(percent)),
         // Of files that are longer than `size` for each loop.
         (_, Some(there)) => match size.filter(|&size| size < there) {
             Some(each) => Asked::Bytes { each, there },

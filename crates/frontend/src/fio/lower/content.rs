@@ -2,7 +2,7 @@
 
 use super::super::Surroundings;
 use super::super::faults::Faults;
-use super::super::settings::Settings;
+use super::super::settings::{Content, Settings};
 use super::super::values::pattern;
 use fathom_model::{ContentSource, Freshness, RepeatKind, Span, WorkloadOptions};
 use fathom_units::{Bytes, Ratio};
@@ -20,15 +20,15 @@ pub(super) fn set(
     // All of it is fio's other word for zeroes, which a pattern and repeats are stronger than.
     let (is_zero, compress) = match content.compress {
         100 => (true, 0),
-        percent => (content.zero, percent),
+        percent => (content.zero.on, percent),
     };
     // What compresses or repeats in part is random otherwise.
     let is_mixed = compress > 0 || content.dedupe > 0;
     if is_zero && content.pattern.is_empty() && !is_mixed {
         let place =
-            settings.span(if content.zero { "zero_buffers" } else { "buffer_compress_percentage" }, span);
+            settings.span(if content.zero.on { "zero_buffers" } else { "buffer_compress_percentage" }, span);
         options.content.set(ContentSource::Zero, place);
-        options.freshness.set(Freshness::Never, place);
+        set_freshness(options, settings, compress, place);
         return;
     }
     if !content.pattern.is_empty() && (compress > 0 || !is_mixed) {
@@ -64,8 +64,19 @@ pub(super) fn set(
             options.repeats.set(RepeatKind::Last, place);
         }
     }
-    let refills = content.refill.unwrap_or(false) || is_mixed;
-    let (freshness, option) = match (refills, content.scramble) {
+    set_freshness(options, settings, compress, span);
+}
+
+/// How different one write is from the next, by fio's rules: what compresses in part is new for each, unless that was spoken
+/// of; what is neither is changed a little, but neither where a share was given or blocks are verified, nor zeroes that were
+/// asked for without asking for this.
+fn set_freshness(options: &mut WorkloadOptions, settings: &Settings, compress: u64, span: Span) {
+    let Content { zero, refill, scramble, is_mixed, .. } = settings.content;
+    let refills = refill.on || (compress > 0 && !refill.is_given);
+    let is_verified = super::verify::kind(settings).is_some();
+    let zero_wanted = zero.on && zero.is_given && !scramble.is_given;
+    let scrambles = scramble.on && !zero_wanted && !is_mixed && !is_verified;
+    let (freshness, option) = match (refills, scrambles) {
         (true, _) => (Freshness::Every, "refill_buffers"),
         (false, true) => (Freshness::Scrambled, "scramble_buffers"),
         (false, false) => (Freshness::Never, "scramble_buffers"),

@@ -71,7 +71,7 @@ pub(super) fn lower(
         job.stages = stages.into_iter().zip(1..).map(|(stage, number)| stage.named(number)).collect();
     }
     set_run(&mut job, jobs, faults);
-    let samples = jobs.iter().flat_map(|parsed| parsed.settings.report.sample_ms);
+    let samples = jobs.iter().flat_map(|parsed| parsed.settings.report.sampled_ms());
     let extras = Extras { sample_ms: samples.fold(0, greatest_common_divisor), ..extras };
     (job, extras)
 }
@@ -379,7 +379,7 @@ impl Lowering<'_> {
             lat_percentiles: report.lat_percentiles,
             slat_percentiles: report.slat_percentiles,
             has_priorities: engines::has_priorities(settings),
-            sample_ms: report.sample_ms,
+            sample_ms: report.sampled_ms(),
             rates: demands::held_to(settings),
             logs: Logs {
                 bandwidth,
@@ -391,6 +391,7 @@ impl Lowering<'_> {
                 is_stored: report.log_stored,
                 value: report.log_value,
                 columns: report.log_columns,
+                rate_ms: report.rate_windows_ms(),
                 average_ms: report.log_avg_ms,
                 histogram_ms: report.log_hist_ms,
                 coarseness: u8::try_from(report.hist_coarseness).unwrap_or(6),
@@ -661,6 +662,9 @@ fn set_run(job: &mut Job, jobs: &[ParsedJob], faults: &mut Faults) {
     set_interval(job, jobs, faults);
 }
 
+/// The shortest interval of a run, in milliseconds; windows of logs are multiples of it.
+const FINEST_MS: u64 = 10;
+
 /// The interval must divide every log's window.
 fn set_interval(job: &mut Job, jobs: &[ParsedJob], faults: &mut Faults) {
     let mut interval_ms = 1000;
@@ -674,15 +678,27 @@ fn set_interval(job: &mut Job, jobs: &[ParsedJob], faults: &mut Faults) {
     }
     for parsed in jobs.iter().filter(|parsed| parsed.settings.report.logs.iter().any(Option::is_some)) {
         let report = &parsed.settings.report;
-        for (option, ms) in [("log_avg_msec", report.log_avg_ms), ("log_hist_msec", report.log_hist_ms)] {
+        let [bandwidth_ms, iops_ms] = report.rate_windows_ms();
+        for (option, ms) in [
+            ("log_avg_msec", report.log_avg_ms),
+            ("log_hist_msec", report.log_hist_ms),
+            ("bwavgtime", bandwidth_ms),
+            ("iopsavgtime", iops_ms),
+        ] {
             if ms > 0 {
+                if ms % FINEST_MS > 0 && parsed.settings.has(option) {
+                    let kept = ms.next_multiple_of(FINEST_MS);
+                    let span = parsed.settings.span(option, parsed.span);
+                    let message = format!("{option}={ms} is kept in windows of {kept} ms");
+                    faults.warn("fio.approximate", span, message, "use a multiple of 10");
+                }
                 interval_ms = greatest_common_divisor(interval_ms, ms);
                 place = Some(parsed.settings.span(option, parsed.span));
                 // Windows count from the end of the ramp; where no edge can lie there, the first is cut off by the one it has.
                 let before_ms =
                     parsed.settings.control.ramp_time.saturating_add(parsed.settings.control.startdelay.0)
                         / 1000;
-                if before_ms % 10 == 0 {
+                if before_ms % FINEST_MS == 0 {
                     interval_ms = greatest_common_divisor(interval_ms, before_ms);
                 }
             }
@@ -691,11 +707,7 @@ fn set_interval(job: &mut Job, jobs: &[ParsedJob], faults: &mut Faults) {
     if let Some(span) = place
         && interval_ms < 1000
     {
-        if interval_ms < 10 {
-            let message = format!("logs in steps of {interval_ms} ms are kept in steps of 10 ms");
-            faults.warn("fio.approximate", span, message, "use a multiple of 10");
-        }
-        job.run.interval.set(Nanos::millis(interval_ms.max(10)), span);
+        job.run.interval.set(Nanos::millis(interval_ms.max(FINEST_MS)), span);
     }
 }
 

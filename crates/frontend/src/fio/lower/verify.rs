@@ -128,7 +128,7 @@ pub(super) fn set(
     }
     set_trims(options, settings, span, faults);
     // As fio: every write has content of its own.
-    if settings.content.refill.is_none() {
+    if !settings.content.refill.is_given {
         options.freshness.set(Freshness::Every, place);
     }
 }
@@ -169,7 +169,7 @@ pub(super) fn known_writes(
 
 /// By what data is checked; `None`: not at all. A pattern alone asks for headers too
 /// (seen with fio 3.33).
-fn kind(settings: &Settings) -> Option<Verify> {
+pub(super) fn kind(settings: &Settings) -> Option<Verify> {
     Some(match settings.verify.kind.as_str() {
         "0" | "none" if settings.verify.pattern.is_some() && !settings.has("verify") => Verify::PatternHeader,
         "md5" => Verify::Md5,

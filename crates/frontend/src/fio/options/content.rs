@@ -1,14 +1,14 @@
 //! Rows of what writes carry and of synchronising operations.
 
-use super::super::settings::Settings;
+use super::super::settings::{Settings, Switch};
 use super::super::values::pattern;
 use super::Priority::{P0, P1, P2};
 use super::{NO_BOOLEAN, OptionRow, Value, accepted, built};
 
 pub(super) const ROWS: &[OptionRow] = &[
-    built("zero_buffers", &[], P1, Value::Flag(|s, flag| s.content.zero = flag)),
-    built("refill_buffers", &[], P0, Value::Flag(|s, flag| s.content.refill = Some(flag))),
-    built("scramble_buffers", &[], P1, Value::Boolean(|s, flag| s.content.scramble = flag)),
+    built("zero_buffers", &[], P1, Value::Flag(|s, flag| s.content.zero = Switch::given(flag))),
+    built("refill_buffers", &[], P0, Value::Flag(|s, flag| s.content.refill = Switch::given(flag))),
+    built("scramble_buffers", &[], P1, Value::Boolean(|s, flag| s.content.scramble = Switch::given(flag))),
     built(
         "buffer_pattern",
         &[],
@@ -17,11 +17,11 @@ pub(super) const ROWS: &[OptionRow] = &[
             // What a file holds is read when the job is put together; here it stands for any.
             pattern(text, &|_| Ok(vec![0]))?;
             text.clone_into(&mut s.content.pattern);
-            s.content.scramble = false;
-            s.content.zero = false;
-            if s.content.compress == 0 {
-                s.content.refill = Some(false);
-            }
+            // As fio: it turns others over as they stand at its place, which is not what was given for them.
+            let reads = s.operations.rw.contains("read") || s.operations.rw.ends_with("rw");
+            s.content.refill.on = s.content.compress > 0 || (reads && s.content.is_mixed);
+            s.content.scramble.on = false;
+            s.content.zero.on = false;
             Ok(())
         }),
     ),
@@ -29,10 +29,22 @@ pub(super) const ROWS: &[OptionRow] = &[
         "buffer_compress_percentage",
         &[],
         P0,
-        Value::Count(0, 100, |s, percent| s.content.compress = percent),
+        Value::Count(0, 100, |s, percent| {
+            s.content.compress = percent;
+            s.content.is_mixed = true;
+        }),
     ),
     built("buffer_compress_chunk", &[], P0, Value::Bytes(1, 1 << 30, |s, bytes| s.content.chunk = bytes)),
-    built("dedupe_percentage", &[], P1, Value::Count(0, 100, |s, percent| s.content.dedupe = percent)),
+    built(
+        "dedupe_percentage",
+        &[],
+        P1,
+        Value::Count(0, 100, |s, percent| {
+            s.content.dedupe = percent;
+            s.content.is_mixed = true;
+            s.content.refill.on = true;
+        }),
+    ),
     built(
         "dedupe_mode",
         &[],

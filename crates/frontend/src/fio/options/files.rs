@@ -35,6 +35,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         P1,
         Value::Text(|s, text, _| {
             s.files.folders.push(text.trim().to_owned());
+            s.files.most = None;
             Ok(())
         }),
     ),
@@ -45,7 +46,15 @@ pub(super) const ROWS: &[OptionRow] = &[
         Value::Word(&["none", "exclusive", "readwrite"], |s, word, _| word.clone_into(&mut s.files.lock)),
     ),
     refused("filetype", &[], &["none"], "what a path is, is looked at and obeyed"),
-    built("nrfiles", &["nr_files"], P0, Value::Count(1, 10_000_000, |s, n| s.files.count = n)),
+    built(
+        "nrfiles",
+        &["nr_files"],
+        P0,
+        Value::Count(1, 10_000_000, |s, n| {
+            s.files.count = n;
+            s.files.most = (!s.files.folders.is_empty()).then_some(n);
+        }),
+    ),
     built("openfiles", &[], P0, Value::Count(0, u64::MAX, |s, n| s.files.open_at_once = n)),
     built(
         "file_service_type",

@@ -626,6 +626,10 @@ fn size(text: &str, base: u64, misreads: &mut Vec<Misread>) -> Result<Size, Stri
     let read = number(used, Unit::Bytes, base)?;
     misreads.extend(read.misread);
     if read.is_percent {
+        // As fio, to which no share is no size given.
+        if read.value == 0 {
+            return Ok(Size::Bytes(0));
+        }
         return u8::try_from(read.value)
             .ok()
             .filter(|&percent| percent <= 100)

@@ -102,8 +102,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         P1,
         Value::Word(&["0", "8", "1"], |s, word, _| s.report.units.is_bits = word == "1"),
     ),
-    built("bwavgtime", &[], P1, Value::Count(1, u32::MAX as u64, |s, ms| s.report.sample_ms[0] = ms)),
-    built("iopsavgtime", &[], P1, Value::Count(1, u32::MAX as u64, |s, ms| s.report.sample_ms[1] = ms)),
+    built("bwavgtime", &[], P1, Value::Count(1, u32::MAX as u64, |s, ms| s.report.sample_ms[0] = Some(ms))),
+    built("iopsavgtime", &[], P1, Value::Count(1, u32::MAX as u64, |s, ms| s.report.sample_ms[1] = Some(ms))),
     accepted(
         "block_error_percentiles",
         &[],
