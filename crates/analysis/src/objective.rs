@@ -219,7 +219,7 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
     let at = |rate: f64| trials.iter().filter(move |trial| is_same(trial.rate, rate));
     let rate = match wanted {
         Some(wanted) => Some(wanted),
-        None => kept(&trials),
+        None => kept(&trials).filter(|rate| !is_doubtful(*rate, single, &points, &trials, queues, goals)),
     };
     let lowest = lowest(&trials);
     let undecided = match &alone {
@@ -457,6 +457,32 @@ fn kept(trials: &[Trial]) -> Option<f64> {
         .filter(|rate| *rate < lowest_missed && !is_same(*rate, lowest_missed));
     let times = |rate: f64| trials.iter().filter(|trial| is_same(trial.rate, rate)).count();
     below.max_by(|one, other| times(*one).cmp(&times(*other)).then(one.total_cmp(other)))
+}
+
+/// Whether a rate that was kept is no answer: an operation alone does not keep a limit, and neither all trials of the rate together nor
+/// one of any rate show that it is kept nevertheless. What is asked of more at once is hardly done sooner: it was luck, or nobody knows.
+fn is_doubtful(
+    rate: f64,
+    single: Option<&LoadPoint>,
+    points: &[LoadPoint],
+    trials: &[Trial],
+    queues: f64,
+    goals: &[LatencyGoal],
+) -> bool {
+    let Some(single) = single.filter(|single| goals.iter().any(|goal| single.exceeds(goal))) else {
+        return false;
+    };
+    let keeps_clearly = |trial: &Trial| {
+        goals.iter().zip(&trial.intervals_s).all(|(goal, (_, high))| *high <= goal.limit.as_secs_f64())
+    };
+    let of_rate: Vec<(&Trial, &LoadPoint)> =
+        trials.iter().zip(points).filter(|(trial, _)| is_same(trial.rate, rate)).collect();
+    let is_open = |margin: &Margin| {
+        let interval = margin.together_s.and_then(|together| together.interval);
+        interval.is_none_or(|(_, high)| high > margin.goal.limit.as_secs_f64())
+    };
+    !trials.iter().any(keeps_clearly)
+        && margins::of(goals, &of_rate, queues, Some(single.mean_s)).iter().any(is_open)
 }
 
 /// Where the first of the limits is reached by the trials around a rate, where an operation alone takes `alone_s` and all of them go

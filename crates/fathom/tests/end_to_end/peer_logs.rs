@@ -75,9 +75,10 @@ fn rates_have_windows_of_their_own() {
             {
                 let rows = std::fs::read_to_string(bench.path(&format!("x_{log}.1.log"))).expect("a log");
                 let (rows, most) = (rows.lines().count() as u64, 2000_u64 / window_ms);
-                // The peer loses the last one, and of a busy host two.
-                assert!((most.saturating_sub(2)..=most).contains(&rows), "{program:?} {more} {log}: {rows}");
-                let fits = |samples: u64| (most.saturating_sub(2)..=most).contains(&samples);
+                // The peer loses the last one, and on a busy host joins others.
+                let least = if program[0] == "fio" { most / 2 } else { most - 1 };
+                assert!((least..=most).contains(&rows), "{program:?} {more} {log}: {rows}");
+                let fits = |samples: u64| (least..=most).contains(&samples);
                 assert!(samples.is_none_or(fits), "{program:?} {more} {log}: {samples:?} samples");
             }
         }
