@@ -217,10 +217,8 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
     let idle_shares =
         || -> Vec<Vec<Share>> { goals.iter().map(|goal| near_idle::shares(record, goal)).collect() };
     let at = |rate: f64| trials.iter().filter(move |trial| is_same(trial.rate, rate));
-    let rate = match wanted {
-        Some(wanted) => Some(wanted),
-        None => kept(&trials).filter(|rate| !is_doubtful(*rate, single, &points, &trials, queues, goals)),
-    };
+    let proven = || kept(&trials).filter(|rate| !is_doubtful(*rate, single, &points, &trials, queues, goals));
+    let rate = wanted.or_else(proven);
     let lowest = lowest(&trials);
     let undecided = match &alone {
         Some(alone) if rate.is_none() && !is_broken_when_idle(&alone.0, &points, &trials, goals) => {
@@ -286,7 +284,9 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
         let is_missed = |(which, goal): &(usize, &LatencyGoal)| {
             single.exceeds(goal) && lowest.first().is_some_and(|trial| trial.exceeds(*which, goal))
         };
-        let (_, goal) = goals.iter().enumerate().find(is_missed)?;
+        let missed = goals.iter().enumerate().find(is_missed).map(|(_, goal)| goal);
+        // Else kept there by luck, as far as anything shows.
+        let goal = missed.or_else(|| goals.iter().find(|goal| single.exceeds(goal)))?;
         Some((*goal, single.latency_s(goal)))
     });
     let mut remarks = unsupported(&points, goals);

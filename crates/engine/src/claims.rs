@@ -205,6 +205,12 @@ impl Claims {
         self.locked.lock().unwrap_or_else(PoisonError::into_inner).remove(&file);
     }
 
+    /// Whether the run shows other processes that it reads a file, up to its end.
+    pub(crate) fn shows_as_read(&self, file: FileIdentity) -> bool {
+        let is_it = |shown: &File| shown.metadata().is_ok_and(|meta| (meta.dev(), meta.ino()) == file);
+        self.announced.iter().any(is_it)
+    }
+
     /// Whether the run has a file locked for writing.
     pub(crate) fn locks(&self, file: FileIdentity) -> bool {
         self.locked.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&file)

@@ -237,15 +237,21 @@ pub fn clean_up(steps: &[Step], used: &Used) -> Tidied {
     tidied
 }
 
-/// Removes files that no further step of the run opens, as they are to be removed and fathom made them. What someone else has changed
-/// meanwhile is left to them, and told; what cannot be removed is tried again at the end. To be called when nothing has them open.
+/// Removes files that no further step of the run opens, as they are to be removed and fathom made them. What someone else has
+/// changed meanwhile is left to them, and told; what cannot be removed yet is tried again at the end. To be called when nothing
+/// has them open.
 pub fn remove_early(targets: &[Target], claims: &Claims) -> Vec<String> {
     let used = claims.used();
     let mut remarks = Vec::new();
     for target in targets {
         let TargetKind::File { path, layout: _, remove_after: true } = &target.kind else { continue };
         let Some(file) = used.list().files.get(path).filter(|file| file.ours).cloned() else { continue };
-        claims.unlock((file.device, file.inode));
+        let identity = (file.device, file.inode);
+        // Its own sign would be taken for another's.
+        if claims.shows_as_read(identity) {
+            continue;
+        }
+        claims.unlock(identity);
         let removed = release(path, &file, true, &mut remarks);
         if removed.is_ok() || removed.is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
             used.list().files.remove(path);

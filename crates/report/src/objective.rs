@@ -278,22 +278,33 @@ pub fn sentence(found: &Objective, wanted: Option<f64>) -> String {
             (None, _) => format!("{}/s keeps the limits, the highest rate that was tried.", Iops(rate)),
         },
         (None, None, _) if found.undecided.is_some() => undecided(found),
-        (None, None, _) => {
-            let lowest = found.trials.iter().map(|trial| trial.rate).fold(f64::INFINITY, f64::min);
-            match &found.alone {
-                Some((goal, seconds)) => format!(
-                    "Not met: one operation at a time already has {} {}, and {}/s misses {goal} too: no rate from there on keeps it.",
-                    goal.statistic(),
-                    time(*seconds),
-                    Iops(lowest)
-                ),
-                None => {
-                    format!(
-                        "Not met: even {}/s, the lowest rate that was tried, does not keep the limits.",
-                        Iops(lowest)
-                    )
-                }
-            }
+        (None, None, _) => not_met(found),
+    }
+}
+
+/// That no rate keeps the limits.
+fn not_met(found: &Objective) -> String {
+    let lowest = found.trials.iter().map(|trial| trial.rate).fold(f64::INFINITY, f64::min);
+    let is_kept = found.trials.iter().any(|trial| trial.rate <= lowest && trial.state.is_kept());
+    match &found.alone {
+        Some((goal, seconds)) if is_kept => format!(
+            "Not met: one operation at a time already has {} {}, against {goal}, and at a rate none is done sooner; that {}/s \
+                     kept it is of too few operations to show otherwise.",
+            goal.statistic(),
+            time(*seconds),
+            Iops(lowest)
+        ),
+        Some((goal, seconds)) => format!(
+            "Not met: one operation at a time already has {} {}, and {}/s misses {goal} too: no rate from there on keeps it.",
+            goal.statistic(),
+            time(*seconds),
+            Iops(lowest)
+        ),
+        None => {
+            format!(
+                "Not met: even {}/s, the lowest rate that was tried, does not keep the limits.",
+                Iops(lowest)
+            )
         }
     }
 }

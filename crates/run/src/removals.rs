@@ -1,8 +1,9 @@
-//! When files go that are to be removed: as soon as no further step of a run opens them. Removes nothing itself.
+//! When files go that are to be removed: as soon as no further step of a run opens them, by whichever path and section. Removes
+//! nothing itself.
 
 use fathom_schema::{Target, TargetKind};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Files that go before the run ends.
 #[derive(Debug, Default)]
@@ -14,16 +15,20 @@ pub(crate) struct Removals {
 impl Removals {
     /// Of the targets of all steps of a run, in their order.
     pub(crate) fn of<'a>(steps: impl IntoIterator<Item = &'a [Target]>) -> Self {
-        let mut last: BTreeMap<PathBuf, (usize, &Target)> = BTreeMap::new();
+        let mut files: BTreeMap<PathBuf, (usize, &Target)> = BTreeMap::new();
         let of_steps = steps.into_iter().enumerate();
         for (index, target) in of_steps.flat_map(|(index, step)| step.iter().map(move |one| (index, one))) {
-            if let TargetKind::File { path, remove_after: true, .. } = &target.kind {
-                last.insert(path.clone(), (index, target));
+            if let TargetKind::File { path, .. } = &target.kind {
+                let (last, _) = files.entry(place(path)).or_insert((index, target));
+                *last = index;
             }
         }
         let mut behind: BTreeMap<usize, Vec<Target>> = BTreeMap::new();
-        for (index, target) in last.into_values() {
-            behind.entry(index).or_default().push(target.clone());
+        for (last, first) in files.into_values() {
+            // The first says whether it goes, as at the end of a run.
+            if matches!(first.kind, TargetKind::File { remove_after: true, .. }) {
+                behind.entry(last).or_default().push(first.clone());
+            }
         }
         Self { behind }
     }
@@ -33,6 +38,13 @@ impl Removals {
         let later = self.behind.split_off(&next);
         std::mem::replace(&mut self.behind, later).into_values().flatten().collect()
     }
+}
+
+/// One for all paths to a file that lead through links of folders or `..`.
+fn place(path: &Path) -> PathBuf {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return path.to_owned() };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    folder.canonicalize().map_or_else(|_| path.to_owned(), |folder| folder.join(name))
 }
 
 #[cfg(test)]
@@ -48,14 +60,19 @@ mod tests {
             kind: TargetKind::File { path: name.into(), layout: LayoutRule::Untouched, remove_after },
             size: Bytes(4096),
         };
-        let steps =
-            [vec![of("a", true), of("b", true), of("c", false)], vec![of("b", true)], vec![of("c", false)]];
+        // By another path, and by a section that does not remove it, it is the same file; what the first says counts.
+        let steps = [
+            vec![of("a", true), of("b", true), of("c", false), of("d", true)],
+            vec![of("./b", true)],
+            vec![of("c", true), of("d", false)],
+        ];
         let mut removals = Removals::of(steps.iter().map(Vec::as_slice));
         let mut due =
             |next| -> Vec<String> { removals.due(next).into_iter().map(|target| target.name).collect() };
         assert_eq!(due(0), [] as [&str; 0]);
         assert_eq!(due(1), ["a"]);
         assert_eq!(due(1), [] as [&str; 0]);
-        assert_eq!(due(3), ["b"]);
+        assert_eq!(due(2), ["b"]);
+        assert_eq!(due(3), ["d"]);
     }
 }

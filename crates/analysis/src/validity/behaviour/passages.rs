@@ -20,6 +20,10 @@ pub(super) fn of(seconds: &[Second], iops: &[f64], levels: &[Change]) -> Option<
     let cuts: Vec<usize> = levels.iter().map(|change| change.at).collect();
     let found = passage(iops, &cuts)?;
     let Passage { from, to, before, after } = found;
+    // What may be a start takes no place of levels.
+    if !levels.is_empty() && (is_early(&found, iops.len()) || !leaves_a_level(&found)) {
+        return None;
+    }
     let matters = (after - before).abs() >= LEVEL_MIN * before.max(after);
     (matters && !is_by_load(seconds, 0, usize::midpoint(from, to), seconds.len())).then_some(found)
 }

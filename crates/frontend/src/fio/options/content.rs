@@ -19,7 +19,7 @@ pub(super) const ROWS: &[OptionRow] = &[
             text.clone_into(&mut s.content.pattern);
             // As fio: it turns others over as they stand at its place, which is not what was given for them.
             let reads = s.operations.rw.contains("read") || s.operations.rw.ends_with("rw");
-            s.content.refill.on = s.content.compress > 0 || (reads && s.content.is_mixed);
+            s.content.refill.on = s.content.compress > 0 || reads;
             s.content.scramble.on = false;
             s.content.zero.on = false;
             Ok(())
