@@ -95,19 +95,6 @@ pub(crate) struct Budget {
     pub(crate) operations: u64,
     /// Of the current pass.
     pub(crate) bytes: u64,
-    /// Writes up to the next batch that is read back or trimmed; [`u64::MAX`] without such.
-    pub(crate) writes: u64,
-}
-
-impl Budget {
-    pub(crate) fn of(operations: u64, bytes: u64) -> Self {
-        Self { operations, bytes, writes: u64::MAX }
-    }
-
-    #[inline]
-    fn is_used_up(&self) -> bool {
-        self.bytes == 0 || self.operations == 0 || self.writes == 0
-    }
 }
 
 /// Opens a worker's targets once more, as new files; for streams that want fresh ones for each pass.
@@ -145,12 +132,10 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         if self.state == State::Ramp && !self.is_charged() {
             return if self.flow.is_none() { wanted } else { usize::from(self.takes_turn_in_flow()) };
         }
-        if self.budget.is_used_up() && !self.begin_next_pass() {
+        if (self.budget.bytes == 0 || self.budget.operations == 0) && !self.begin_next_pass() {
             return 0;
         }
-        // Each may turn out to be a write.
-        let most = self.budget.operations.min(self.budget.writes);
-        usize::try_from(most).unwrap_or(usize::MAX).min(wanted)
+        usize::try_from(self.budget.operations).unwrap_or(usize::MAX).min(wanted)
     }
 
     /// Takes note that the generator's pass is over: what is left of its bytes is not moved.
@@ -286,7 +271,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     /// True when a quota is used up: `allow` will say so at the next turn.
     #[inline]
     pub(crate) fn spent(&self) -> bool {
-        self.is_charged() && self.budget.is_used_up()
+        self.is_charged() && (self.budget.bytes == 0 || self.budget.operations == 0)
     }
 
     /// The last operation of a pass may be larger than what the pass has left: what it moves beyond counts among all.
@@ -304,8 +289,6 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         }
         if self.state != State::Ramp || self.is_charged() {
             self.budget.operations = self.budget.operations.saturating_sub(1);
-            let writes = u64::from(planned.kind == OperationKind::Write);
-            self.budget.writes = self.budget.writes.saturating_sub(writes);
             if planned.kind != OperationKind::Trim || !self.stream.workload.trim_then_write {
                 let length = u64::from(planned.length);
                 match self.budget.bytes.checked_sub(length) {

@@ -50,7 +50,7 @@ enum Errand {
 
 impl Left {
     fn of(rule: &VerifyRule, budget: Budget, queue_depth: u32) -> Self {
-        let Budget { operations, bytes: pass, writes: _ } = budget;
+        let Budget { operations, bytes: pass } = budget;
         let mut left = Self {
             operations,
             pass,
@@ -233,8 +233,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         now: Nanos,
     ) -> Result<bool, EngineError> {
         let most = self.segment_operations(left, load.is_closed);
-        let writes = left.until_check.min(left.until_trim);
-        let segment = Budget { operations: most.min(left.operations), bytes: left.round, writes };
+        let segment = Budget { operations: most.min(left.operations), bytes: left.round };
+        let writes_before = self.unchecked_writes();
         self.resume(now);
         self.budget = segment;
         if rule.writes {
@@ -246,27 +246,29 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         self.add_usage();
         // A pass that came to its end leaves bytes that are not moved.
         let unmoved = std::mem::take(&mut self.unused);
-        let Budget { operations, bytes, writes } = self.budget;
-        self.budget.writes = u64::MAX;
+        let Budget { operations, bytes } = self.budget;
         let issued = segment.operations - operations;
+        let writes = self.unchecked_writes().saturating_sub(writes_before);
         left.operations -= issued;
         left.operations = left.operations.saturating_add(std::mem::take(&mut self.given_back));
         for until in [&mut left.until_check, &mut left.until_trim] {
-            *until -= if *until == u64::MAX { 0 } else { segment.writes - writes };
+            *until = if *until == u64::MAX { *until } else { until.saturating_sub(writes) };
         }
         left.pass -= segment.bytes - bytes - unmoved;
         left.round = bytes;
         if unmoved > 0 {
             (left.unmoved, left.pass) = (left.pass, 0);
         }
-        Ok(operations > 0 && bytes > 0 && writes > 0)
+        Ok(operations > 0 && bytes > 0)
     }
 
     /// Operations that surely go out whole: closed loops plan ahead, and what a quota of bytes cut off would be missing from
     /// the sequence that is generated again.
     fn segment_operations(&self, left: &Left, plans_ahead: bool) -> u64 {
         let largest = self.verifier.as_ref().map_or(1, |verifier| verifier.largest);
-        if plans_ahead { (left.round / largest).max(1) } else { u64::MAX }
+        let fitting = if plans_ahead { (left.round / largest).max(1) } else { u64::MAX };
+        // Each may be a write; of a mix there are others, and what is left of the stretch is a segment of its own.
+        fitting.min(left.until_check).min(left.until_trim)
     }
 
     fn unchecked_writes(&self) -> u64 {

@@ -373,7 +373,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             state: State::Ramp,
             next_event: Nanos::NEVER,
             // In a flow each operation is granted by itself.
-            budget: Budget::of(if flow.is_some() { 0 } else { operations }, course.begin()),
+            budget: Budget { operations: if flow.is_some() { 0 } else { operations }, bytes: course.begin() },
             course,
             unused: 0,
             given_back: 0,

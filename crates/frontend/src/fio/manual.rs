@@ -125,8 +125,9 @@ impl Entry {
         if let Some((min, max)) = row.range() {
             add("range", &max.map_or_else(|| format!("min={min}"), |max| format!("min={min}, max={max}")));
         }
-        for (at, word) in row.words().iter().enumerate() {
-            let line = format!("{word:<10} {}", words::said(row.name, word));
+        let words = row.words().iter().map(|word| (*word, words::said(row.name, word)));
+        for (at, (word, said)) in words.chain(words::in_text(row.name).iter().copied()).enumerate() {
+            let line = format!("{word:<10} {said}");
             add(if at == 0 { "valid values" } else { "" }, line.trim_end());
         }
         if row.name == "ioengine" {

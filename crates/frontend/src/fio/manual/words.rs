@@ -6,6 +6,42 @@ pub(super) fn said(option: &str, word: &str) -> &'static str {
     of.and_then(|(_, words)| words.iter().find(|(name, _)| *name == word)).map_or("", |&(_, said)| said)
 }
 
+/// Words that the text of an option begins with or is made of, with what is said of each; none of other options.
+pub(super) fn in_text(option: &str) -> &'static [(&'static str, &'static str)] {
+    IN_TEXT.iter().find(|(name, _)| *name == option).map_or(&[], |(_, words)| words)
+}
+
+const IN_TEXT: &[(&str, &[(&str, &str)])] = &[
+    (
+        "random_distribution",
+        &[
+            ("random", "All places alike"),
+            ("zipf", "Popular places, by a power of their rank"),
+            ("pareto", "Popular places, by Pareto's law"),
+            ("normal", "Places about a centre"),
+            ("zoned", "Shares of operations by shares of the places"),
+            ("zoned_abs", "Shares of operations by sizes of regions"),
+        ],
+    ),
+    (
+        "steadystate",
+        &[
+            ("iops", "Largest deviation of operations per second from their mean"),
+            ("iops_slope", "Slope of operations per second"),
+            ("bw", "Largest deviation of bandwidth from its mean"),
+            ("bw_slope", "Slope of bandwidth"),
+        ],
+    ),
+    (
+        "sync_file_range",
+        &[
+            ("wait_before", "Waits first for what is being written"),
+            ("write", "Begins to write"),
+            ("wait_after", "Waits for what was begun"),
+        ],
+    ),
+];
+
 const WORDS: &[(&str, &[(&str, &str)])] = &[
     (
         "lockfile",
