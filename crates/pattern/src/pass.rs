@@ -9,15 +9,13 @@ use fathom_schema::SharePart;
 ///
 /// A pass is a keyed order of runs of consecutive blocks; worker j of n takes every n-th run of it from the j-th. All
 /// workers derive the same keys from the same seed. When there are more workers than runs, those without a run of their
-/// own repeat another's, since a worker never runs dry; but see [`Pass::without_repeats`].
+/// own repeat another's, since a worker never runs dry.
 #[derive(Debug, Clone)]
 pub(crate) struct Pass {
     seed: u64,
     blocks: u64,
     run_length: u64,
     part: SharePart,
-    /// Whether a worker beyond the runs has another's.
-    repeats: bool,
     /// Number of the current pass, from 0.
     number: u64,
     /// Order of the runs in it.
@@ -43,7 +41,6 @@ impl Pass {
             blocks,
             run_length,
             part,
-            repeats: true,
             number: 0,
             order,
             rotation: 0,
@@ -53,14 +50,6 @@ impl Pass {
         };
         pass.begin(0);
         pass
-    }
-
-    /// The same for who stops where a pass ends: a worker beyond the runs has none, and is at the end of each pass as it begins.
-    /// Only who is not at an end may ask for a block.
-    pub(crate) fn without_repeats(mut self) -> Self {
-        self.repeats = false;
-        self.begin(0);
-        self
     }
 
     /// The next block.
@@ -126,8 +115,7 @@ impl Pass {
         self.order = Permutation::new(self.order.len(), key);
         self.left = 0;
         self.rotation = if self.run_length == 1 { 0 } else { key % self.blocks };
-        let first = u64::from(self.part.index);
-        self.turn = if self.repeats { first % self.order.len() } else { first };
+        self.turn = u64::from(self.part.index) % self.order.len();
     }
 }
 
@@ -177,21 +165,5 @@ mod tests {
         assert_ne!(parts(1000, 1, 1, 0), parts(1000, 1, 1, 1));
         assert_eq!(parts(2, 1, 5, 0).concat().len(), 5);
         assert_eq!(parts(1, 500, 1, 0), [[0]]);
-    }
-
-    #[test]
-    fn workers_beyond_the_blocks_have_none_where_a_pass_ends() {
-        for (blocks, count) in [(2, 5), (5, 5), (7, 3)] {
-            let mut all = Vec::new();
-            for index in 0..count {
-                let mut pass = Pass::new(9, blocks, 1, SharePart { index, count }).without_repeats();
-                pass.renew();
-                while !pass.is_at_end() {
-                    all.push(pass.next_block());
-                }
-            }
-            all.sort_unstable();
-            assert_eq!(all, (0..blocks).collect::<Vec<_>>(), "{count} workers");
-        }
     }
 }

@@ -162,8 +162,7 @@ impl Walk {
             };
             let ground = match coverage {
                 Coverage::OncePerPass if *distribution == Distribution::Uniform => {
-                    let pass = Pass::new(seed, (covered / rule.align).max(1), 1, *part);
-                    Ground::Once(if rule.ends == PassEnd::Stop { pass.without_repeats() } else { pass })
+                    Ground::Once(Pass::new(seed, (covered / rule.align).max(1), 1, *part))
                 }
                 Coverage::Map => Ground::Map(Map::new((covered / rule.unit).max(1))),
                 Coverage::OncePerPass | Coverage::Independent => {
@@ -656,32 +655,6 @@ mod tests {
         let places: Vec<u64> =
             pass(&mut generator).iter().take(5).map(|planned| planned.offset / K).collect();
         assert_eq!(places, [0, 4, 0, 4, 0]);
-    }
-
-    /// Together, whether or not their number divides that of the blocks; who has no block does nothing.
-    #[test]
-    fn workers_touch_every_block_once_in_each_pass() {
-        let once =
-            Workload { coverage: Coverage::OncePerPass, ..workload(vec![case(Size::Fixed(4096), true)]) };
-        for (count, blocks) in [(1, [10_u64, 7]), (3, [10, 7]), (4, [1, 2]), (9, [8, 30])] {
-            let lengths = blocks.map(|blocks| blocks * 4 * K);
-            let of_worker = |index| WorkerPlan { part: SharePart { index, count }, ..plan(0, &lengths, 0) };
-            let mut walks: Vec<Generator> =
-                (0..count).map(|index| Generator::new(&once, &of_worker(index))).collect();
-            let expect: Vec<(u32, u64)> = (0..)
-                .zip(blocks)
-                .flat_map(|(extent, blocks)| (0..blocks).map(move |block| (extent, block)))
-                .collect();
-            for _ in 0..3 {
-                let mut touched = Vec::new();
-                for walk in &mut walks {
-                    touched.extend(pass(walk).iter().map(|one| (one.extent, one.offset / (4 * K))));
-                    walk.renew();
-                }
-                touched.sort_unstable();
-                assert_eq!(touched, expect, "{count} workers");
-            }
-        }
     }
 
     fn any_sizes() -> impl Strategy<Value = Vec<Case>> {
