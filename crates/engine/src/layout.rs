@@ -462,7 +462,12 @@ fn write_ranges(
     // Ten thousand small files need not make a large buffer each.
     let longest = ranges.iter().map(|range| range.end - range.start).max().unwrap_or_default();
     let room = usize::try_from(longest).unwrap_or(CHUNK).min(CHUNK);
-    let mut filler = Filler::new(content, seed, room);
+    // Stamps belong to writes of the load; zeroes and patterns are laid out as they are.
+    let content = match content.fill {
+        Fill::Random => content.clone(),
+        Fill::Zero | Fill::Pattern(_) => Content { freshness: Freshness::Every, ..content.clone() },
+    };
+    let mut filler = Filler::new(&content, seed, room);
     let mut buffer = vec![0; room];
     filler.prepare(&mut buffer);
     for range in ranges {

@@ -183,6 +183,19 @@ pub fn prepare(
     }
 }
 
+/// Lays out the files of a step that is still to come. What fails leaves nothing behind: the step tries it again, and tells.
+pub fn lay_out_ahead(
+    step: &Step,
+    claims: &Claims,
+    progress: &mut dyn FnMut(&Progress<'_>),
+    stop: &AtomicBool,
+) {
+    let mut created = Vec::new();
+    if lay_out(step, claims, &mut Unable::default(), &mut created, progress, stop).is_err() {
+        created.iter().for_each(|path| claims.used.remove_incomplete(path));
+    }
+}
+
 impl Ready {
     /// The step.
     pub fn step(&self) -> &Step {

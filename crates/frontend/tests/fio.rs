@@ -732,7 +732,7 @@ bssplit=4k/60:8k/60
 random_distribution=zoned:60/10:30/20
 runtme=5
 no such thing
-cpus_allowed=0-x
+cpus_allowed=1-0
 buffer_pattern=zz
 continue_on_error=maybe
 numjobs=$ncpus+

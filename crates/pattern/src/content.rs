@@ -23,9 +23,26 @@ pub struct Filler {
 
 #[derive(Debug, Clone)]
 enum Source {
-    /// This image's first bytes; empty for all zero.
-    Fixed(Vec<u8>),
+    /// This image's first bytes; empty for all zero. With what stamps them, where something does.
+    Fixed(Vec<u8>, Option<Box<Stamps>>),
     Random(Texture),
+}
+
+/// Stamps on what is otherwise the same in every write. Of its own, so that the loop of all others has none of it.
+#[derive(Debug, Clone)]
+struct Stamps {
+    texture: Texture,
+    /// The next write's.
+    number: u64,
+}
+
+impl Stamps {
+    #[cold]
+    #[inline(never)]
+    fn put(&mut self, buffer: &mut [u8], offset: u64) {
+        self.texture.stamp(buffer, offset, self.number);
+        self.number += 1;
+    }
 }
 
 /// Random bytes of which a share is constant.
@@ -59,16 +76,21 @@ impl Filler {
     /// new ones for every write even where [`Freshness::Scrambled`] would do.
     pub fn new(content: &Content, seed: u64, largest: usize) -> Self {
         let Content { fill, freshness, compressible, compress_chunk_bytes: _, dedupable, repeats } = content;
+        let texture = Texture::new(content, seed);
+        let stamps = (*freshness == Freshness::Scrambled).then(|| {
+            let texture = Texture { random_share: 1.0, chunk_bytes: usize::MAX, ..texture.clone() };
+            Box::new(Stamps { texture, number: 0 })
+        });
         let source = match fill {
-            Fill::Zero => Source::Fixed(Vec::new()),
+            Fill::Zero => Source::Fixed(Vec::new(), stamps),
             Fill::Pattern(bytes) if compressible.value() == 0.0 => {
                 assert!(!bytes.is_empty(), "a pattern of no bytes");
-                Source::Fixed(bytes.iter().copied().cycle().take(largest).collect())
+                Source::Fixed(bytes.iter().copied().cycle().take(largest).collect(), stamps)
             }
-            Fill::Pattern(_) | Fill::Random => Source::Random(Texture::new(content, seed)),
+            Fill::Pattern(_) | Fill::Random => Source::Random(texture),
         };
         let renewal = match (&source, freshness) {
-            (Source::Fixed(_), _) | (_, Freshness::Never) => Renewal::None,
+            (Source::Fixed(..), _) | (_, Freshness::Never) => Renewal::None,
             (_, Freshness::Scrambled) if dedupable.value() == 0.0 => Renewal::Stamp(0),
             (_, Freshness::Scrambled | Freshness::Every) => Renewal::Bytes {
                 distinct: 0,
@@ -82,7 +104,7 @@ impl Filler {
 
     /// Whether [`Filler::fill`] does nothing, so that callers may skip it.
     pub fn is_static(&self) -> bool {
-        matches!(self.renewal, Renewal::None)
+        matches!(self.renewal, Renewal::None) && !matches!(self.source, Source::Fixed(_, Some(_)))
     }
 
     /// Whether [`Filler::fill`] overwrites all of the buffer, whatever it held before.
@@ -94,8 +116,8 @@ impl Filler {
     pub fn prepare(&mut self, buffer: &mut [u8]) {
         assert!(buffer.len() <= self.largest, "a buffer of {} B; made for {} B", buffer.len(), self.largest);
         match &self.source {
-            Source::Fixed(image) if image.is_empty() => buffer.fill(0),
-            Source::Fixed(image) => buffer.copy_from_slice(&image[..buffer.len()]),
+            Source::Fixed(image, _) if image.is_empty() => buffer.fill(0),
+            Source::Fixed(image, _) => buffer.copy_from_slice(&image[..buffer.len()]),
             Source::Random(texture) => texture.draw(Purpose::Buffer, self.prepared, buffer),
         }
         self.prepared += 1;
@@ -105,8 +127,10 @@ impl Filler {
     #[inline]
     pub fn fill(&mut self, buffer: &mut [u8], offset: u64) {
         debug_assert!(buffer.len() <= self.largest, "a buffer of {} B", buffer.len());
-        let Source::Random(texture) = &self.source else {
-            return;
+        let texture = match &mut self.source {
+            Source::Random(texture) => texture,
+            Source::Fixed(_, None) => return,
+            Source::Fixed(_, Some(stamps)) => return stamps.put(buffer, offset),
         };
         match &mut self.renewal {
             Renewal::None => {}
@@ -246,7 +270,7 @@ mod tests {
 
     #[test]
     fn fixed_contents_are_what_they_say() {
-        for freshness in [Freshness::Every, Freshness::Scrambled, Freshness::Never] {
+        for freshness in [Freshness::Every, Freshness::Never] {
             let zero = writes(&content(Fill::Zero, freshness), 2, 1000);
             assert!(zero.concat().iter().all(|&byte| byte == 0));
             let pattern = writes(&content(Fill::Pattern(vec![1, 2, 3]), freshness), 2, 1000);
@@ -281,6 +305,23 @@ mod tests {
         assert_eq!(pieces.len(), 50 * 9);
         let never = writes(&content(Fill::Random, Freshness::Never), 3, 4096);
         assert!(never[0] == never[1] && never[1] == never[2]);
+    }
+
+    #[test]
+    fn scrambled_zeroes_and_patterns_differ_from_themselves_by_the_stamps_alone() {
+        for (fill, image) in [(Fill::Zero, vec![0; 4096]), (Fill::Pattern(vec![7, 9]), [7, 9].repeat(2048))] {
+            for bytes in writes(&content(fill.clone(), Freshness::Scrambled), 20, 4096) {
+                for (piece, plain) in bytes.chunks(512).zip(image.chunks(512)) {
+                    assert_ne!(piece[..STAMP_BYTES], plain[..STAMP_BYTES]);
+                    assert_eq!(piece[STAMP_BYTES..], plain[STAMP_BYTES..]);
+                }
+            }
+            for freshness in [Freshness::Every, Freshness::Never] {
+                for bytes in writes(&content(fill.clone(), freshness), 3, 4096) {
+                    assert_eq!(bytes, image);
+                }
+            }
+        }
     }
 
     /// Asserts the share of zero bytes in each whole chunk.

@@ -657,6 +657,32 @@ mod tests {
         assert_eq!(places, [0, 4, 0, 4, 0]);
     }
 
+    /// Together, whether or not their number divides that of the blocks.
+    #[test]
+    fn workers_touch_every_block_once_in_each_pass() {
+        let once =
+            Workload { coverage: Coverage::OncePerPass, ..workload(vec![case(Size::Fixed(4096), true)]) };
+        for (count, blocks) in [(1, [10_u64, 7]), (3, [10, 7]), (4, [5, 4]), (8, [8, 30])] {
+            let lengths = blocks.map(|blocks| blocks * 4 * K);
+            let of_worker = |index| WorkerPlan { part: SharePart { index, count }, ..plan(0, &lengths, 0) };
+            let mut walks: Vec<Generator> =
+                (0..count).map(|index| Generator::new(&once, &of_worker(index))).collect();
+            let expect: Vec<(u32, u64)> = (0..)
+                .zip(blocks)
+                .flat_map(|(extent, blocks)| (0..blocks).map(move |block| (extent, block)))
+                .collect();
+            for _ in 0..3 {
+                let mut touched = Vec::new();
+                for walk in &mut walks {
+                    touched.extend(pass(walk).iter().map(|one| (one.extent, one.offset / (4 * K))));
+                    walk.renew();
+                }
+                touched.sort_unstable();
+                assert_eq!(touched, expect, "{count} workers");
+            }
+        }
+    }
+
     fn any_sizes() -> impl Strategy<Value = Vec<Case>> {
         let size = prop_oneof![
             (1_u32..8).prop_map(|n| Size::Fixed(n * 4096)),

@@ -9,7 +9,7 @@ use crate::scene::{Maxima, Scene};
 use crate::search::{Choice, Search};
 use crate::seeds;
 use crate::steps::{self, Built};
-use fathom_model::{Job, Named, StageOptions};
+use fathom_model::{Dialect, Job, Named, StageOptions};
 use fathom_schema::{Condition, Facts, OperationKind, Step, StepFinished, StepRecord, StreamTotals};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -159,6 +159,11 @@ impl Experiment {
     /// Whether its steps are chosen as they go: [`Experiment::preview`] then has the least and the most that is asked.
     pub const fn is_search(&self) -> bool {
         self.search.is_some()
+    }
+
+    /// Whether the files of all steps are laid out before the first, as far as its dialect has it so.
+    pub fn lays_out_ahead(&self) -> bool {
+        self.job.dialect == Dialect::Fio && !self.is_search()
     }
 
     /// What ends the run before its time.

@@ -261,20 +261,25 @@ fn check_held_memory(
     streams: &[(&Load<'_>, &mut Stream)],
     remarks: &mut Remarks,
 ) {
-    let limit = scene.facts.limits.locked_memory_bytes;
+    let (limit, memory) = (scene.facts.limits.locked_memory_bytes, scene.facts.memory);
     let held = |stream: &Stream| stream.engine.memory.locked.0.saturating_mul(stream.workers.len() as u64);
     let needed = streams.iter().fold(0_u64, |sum, (_, stream)| sum.saturating_add(held(stream)));
-    if needed <= limit || dialect != Dialect::Native {
+    // Who may lock without a limit has no more than there is.
+    let is_beyond_memory = memory > Bytes::ZERO && needed > memory.0;
+    if (needed <= limit && !is_beyond_memory) || dialect != Dialect::Native {
         return;
     }
-    let message = format!(
-        "the memory that is held needs {} of locked memory; the limit of this process is {}",
-        Bytes(needed).approximate(),
-        Bytes(limit).approximate()
-    );
+    let needs = format!("the memory that is held needs {} of locked memory", Bytes(needed).approximate());
+    let (message, help) = if is_beyond_memory {
+        let message = format!("{needs}, more than the host's memory of {}", memory.approximate());
+        (message, "ask for less: each worker holds that much".to_owned())
+    } else {
+        let message = format!("{needs}; the limit of this process is {}", Bytes(limit).approximate());
+        (message, format!("{}, or ask for less", raise_locked(needed)))
+    };
     let place = streams.iter().max_by_key(|(_, stream)| held(stream));
     let place = place.and_then(|(load, _)| load.section.options.locked_memory.span());
-    remarks.error("plan.locked-memory", place, message, format!("{}, or ask for less", raise_locked(needed)));
+    remarks.error("plan.locked-memory", place, message, help);
 }
 
 /// Memory of the rings of a stream's workers.

@@ -5,7 +5,7 @@
 use crate::links::Links;
 use crate::remarks::Remarks;
 use fathom_model::{
-    Amount, ByKind, Dialect, Direction, Job, MemoryKind, MixLine, Named, Rate, Span, StageOptions,
+    Amount, ByKind, Dialect, Direction, Job, MemoryKind, MixLine, Named, Rate, Setting, Span, StageOptions,
     StreamOptions, TargetKind, TargetOptions, Verify, WorkloadOptions,
 };
 use fathom_units::{Bytes, Nanos, Ratio};
@@ -221,8 +221,11 @@ fn idle_of_replay(options: &WorkloadOptions, idle: &mut Idle<'_>) {
     }
 }
 
-/// Options that are for what stores data, where nothing does.
+/// Options that are for what stores data, where nothing does. Planning leaves them out; of those of engines that ask for
+/// something it says itself that there is no such thing.
 fn idle_on_simulated(options: &StreamOptions, idle: &mut Idle<'_>) {
+    let unset = |option: &Setting<bool>| option.span().filter(|_| option.given() != Some(&true));
+    let polled = options.polled.span().filter(|_| *options.polled.get() == Ratio::ZERO);
     for (span, option) in [
         (options.append.span(), "append"),
         (options.fresh_files.span(), "fresh_files"),
@@ -237,16 +240,14 @@ fn idle_on_simulated(options: &StreamOptions, idle: &mut Idle<'_>) {
         (options.huge_page.span(), "huge_page"),
         (options.memory_shift.span(), "memory_shift"),
         (options.file_lock.span(), "file_lock"),
-        (options.fixed_buffers.span(), "fixed_buffers"),
-        (options.registered_files.span(), "registered_files"),
-        (options.polled.span(), "polled"),
-        (options.nowait.span(), "nowait"),
-        (options.uncached.span(), "uncached"),
-        (options.untorn.span(), "untorn"),
-        (options.submit_thread.span(), "submit_thread"),
-        (options.vectored.span(), "vectored"),
-        (options.force_async.span(), "force_async"),
-        (options.userspace_reap.span(), "userspace_reap"),
+        (unset(&options.fixed_buffers), "fixed_buffers"),
+        (unset(&options.registered_files), "registered_files"),
+        (polled, "polled"),
+        (unset(&options.nowait), "nowait"),
+        (unset(&options.uncached), "uncached"),
+        (unset(&options.untorn), "untorn"),
+        (unset(&options.submit_thread), "submit_thread"),
+        (unset(&options.vectored), "vectored"),
     ] {
         idle(
             span,

@@ -199,6 +199,8 @@ impl Setting<'_> {
         let addressed: Vec<&Addressed> = sections.iter().flat_map(|section| section.iter()).collect();
         let mode = engines::mode(section, &addressed, remarks)?;
         let kind = engines::engine(self.scene, load, &addressed, mode, remarks)?;
+        // What has no effect on those is told of by `idle`, and has none.
+        let is_simulated = kind == EngineKind::Sim;
         let (depth, lanes) = self.depth(load, kind, remarks)?;
         let (pacing, at_maximum) = match kind {
             EngineKind::Spin { chunk_ns, .. } => (engines::pauses_between(&section.options, chunk_ns), false),
@@ -210,6 +212,8 @@ impl Setting<'_> {
             sections: &sections,
             pacing: &pacing,
             lanes,
+            has_ramp: ramp.get().copied().unwrap_or(*self.stage.ramp.get()) > Nanos::ZERO
+                || section.options.ramp_bytes.get().is_some(),
             // Both ends of a connection draw the same.
             seed: seeds::of_stream(self.job, mirrors.unwrap_or(*index), self.scene.entropy),
             dialect: self.job.dialect,
@@ -226,7 +230,7 @@ impl Setting<'_> {
             None => Self::passage(load, &crew, &manned, distribution, remarks)?,
             Some(_) => (operations.workload.clone(), Passes::Endless, Quota::Unlimited),
         };
-        if workload.ends == PassEnd::Anew {
+        if workload.ends == PassEnd::Anew || manned.ends_with_shares {
             let extents = manned.plans.iter_mut().flat_map(|plan| &mut plan.extents);
             extents.for_each(|extent| extent.room = Bytes::ZERO);
         }
@@ -245,6 +249,7 @@ impl Setting<'_> {
         };
         let circumstances = verification::Circumstances {
             stream: &section.name,
+            place: load.workload.and_then(|workload| workload.options.verify.span()),
             operations,
             workload: &workload,
             plans: &manned.plans,
@@ -307,13 +312,14 @@ impl Setting<'_> {
                 record_completion: *completion_latency.get(),
                 control: control::of(load.section, self.running, self.earlier, self.of_storage, remarks)?,
                 lock: match file_lock.get() {
+                    _ if is_simulated => schema::FileLock::None,
                     FileLock::None => schema::FileLock::None,
                     FileLock::Exclusive => schema::FileLock::Exclusive,
                     FileLock::ReadWrite => schema::FileLock::ReadWrite,
                 },
-                fresh_files: *fresh_files.get(),
+                fresh_files: *fresh_files.get() && !is_simulated,
                 demands: demands::demands(&section.options, operations, threads),
-                flow: demands::flow(&section.options),
+                flow: demands::flow(&section.options).filter(|_| !is_simulated),
                 scheduling: demands::scheduling(&section.options),
                 depth_search,
                 ramp_bytes,
@@ -351,10 +357,17 @@ impl Setting<'_> {
             *counted = rate_counts(load);
         }
         let (mut passes, mut bytes) = (Passes::Endless, Quota::Unlimited);
-        if load.operations.ends() {
+        if manned.ends_with_shares {
+            workload.ends = PassEnd::Stop;
+            passes = crew.passes_of_shares(manned, remarks);
+            bytes = crew.byte_quota(manned.pass_bytes, remarks)?;
+        } else if load.operations.ends() {
             (passes, bytes) = crew.passes(manned);
         }
-        if !*load.section.options.fresh_files.get() && endings::are_alike(&workload, &manned.plans, passes) {
+        if !manned.ends_with_shares
+            && !*load.section.options.fresh_files.get()
+            && endings::are_alike(&workload, &manned.plans, passes)
+        {
             bytes = endings::bytes_of(passes, bytes, &workload);
             endings::make_endless(&mut workload);
             passes = Passes::Endless;
@@ -640,14 +653,19 @@ fn engine_settings(options: &StreamOptions, kind: EngineKind, mode: IoMode, dept
             Advice::Sequential => schema::Advice::Sequential,
             Advice::NoReuse => schema::Advice::NoReuse,
         },
-        memory: memory(options),
+        memory: memory(options, kind),
         priorities: engines::sized_priorities(options),
         trim_by: schema::TrimBy::Discard,
         program: None,
     }
 }
 
-fn memory(options: &StreamOptions) -> schema::Memory {
+fn memory(options: &StreamOptions, kind: EngineKind) -> schema::Memory {
+    let locked = *options.locked_memory.get();
+    if kind == EngineKind::Sim {
+        // Nothing is in the buffers: a host need not have the memory that they were to lie in.
+        return schema::Memory { locked, ..schema::Memory::default() };
+    }
     let narrow = |bytes: Bytes| u32::try_from(bytes.0).expect("checked by the model");
     let page_bytes = narrow(*options.huge_page.get());
     schema::Memory {
@@ -660,7 +678,7 @@ fn memory(options: &StreamOptions) -> schema::Memory {
             MemoryKind::SegmentHuge => MemorySource::SegmentHuge { page_bytes },
         },
         shift_bytes: narrow(*options.memory_shift.get()),
-        locked: *options.locked_memory.get(),
+        locked,
     }
 }
 

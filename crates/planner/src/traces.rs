@@ -329,6 +329,7 @@ impl<'a> Traced<'a> {
             pass_bytes: region_bytes,
             region_bytes,
             coverage: Coverage::Independent,
+            ends_with_shares: false,
             is_idle: false,
         })
     }

@@ -3,7 +3,7 @@
 
 use crate::operations::Operations;
 use crate::remarks::Remarks;
-use fathom_model::{Dialect, Named, PatternPiece, Verify, VerifyWhen, WorkloadOptions};
+use fathom_model::{Dialect, Named, PatternPiece, Span, Verify, VerifyWhen, WorkloadOptions};
 use fathom_schema::{
     self as schema, Case, Coverage, Extent, FileOrder, Ledger, NoteKind, OperationKind, PassEnd, Protection,
     Quota, Run, Severity, Size, Stream, TrimRule, Verification, VerifyRule, VerifySchedule, WorkerPlan,
@@ -176,6 +176,8 @@ fn headers(
 /// What is known of a stream when its rule is completed.
 pub(crate) struct Circumstances<'a> {
     pub stream: &'a str,
+    /// Where it is asked for.
+    pub place: Option<Span>,
     pub operations: &'a Operations,
     pub workload: &'a Workload,
     pub plans: &'a [WorkerPlan],
@@ -203,6 +205,7 @@ pub(crate) fn complete(
 ) -> Option<Verification> {
     let Circumstances {
         stream,
+        place,
         operations,
         workload,
         plans,
@@ -218,7 +221,7 @@ pub(crate) fn complete(
     let Some(draft) = draft.rule() else { return Some(Verification::Off) };
     if !keeps_data && draft.protection != Protection::Null {
         let message = format!("the stream \"{stream}\" verifies data on an engine that keeps none");
-        remarks.error("plan.verify", None, message, "leave verify out, or use another engine");
+        remarks.error("plan.verify", *place, message, "leave verify out, or use another engine");
         return None;
     }
     let mut rule = draft.clone();
@@ -235,7 +238,7 @@ pub(crate) fn complete(
         let message = format!(
             "the stream \"{stream}\" has trims among verified writes at a depth above 1: in flight together, either may win"
         );
-        remarks.error("plan.verify", None, message, "add serialize_overlap = true, or use a depth of 1");
+        remarks.error("plan.verify", *place, message, "add serialize_overlap = true, or use a depth of 1");
     }
     rule.ledger = ledger(operations, workload, plans);
     if let Ledger::Every(bytes) = rule.ledger {
@@ -253,7 +256,7 @@ pub(crate) fn complete(
                 memory.approximate()
             );
             let help = "use coverage = \"once-per-pass\" or sequential writes of one size, which need none, or a smaller region";
-            remarks.error("plan.verify-memory", None, message, help);
+            remarks.error("plan.verify-memory", *place, message, help);
             return None;
         }
         let message = format!(

@@ -10,7 +10,10 @@ use crate::seeds;
 use crate::targets::Addressed;
 use fathom_model::{Amount, CpusPolicy, Dialect, Named, StreamOptions, WorkerRegions};
 use fathom_schema::{Arrival, Coverage, KindOrder, Pacing, Verification};
-use fathom_schema::{Extent, NoteKind, OperationKind, Passes, Quota, Severity, SharePart, WorkerPlan};
+use fathom_schema::{
+    Extent, FileOrder, NoteKind, OperationKind, PassEnd, Passes, Quota, Severity, SharePart, WorkerPlan,
+    Workload, Zones,
+};
 use fathom_units::{Bytes, saturating_sum};
 
 /// Parts of targets over all workers of one step, at most. An extent costs 24 bytes in the plan and about as much in
@@ -25,6 +28,8 @@ pub(crate) struct Crew<'a> {
     pub pacing: &'a Pacing,
     /// Threads that stand for one worker of the job.
     pub lanes: u32,
+    /// Whether there are operations before those that count.
+    pub has_ramp: bool,
     pub seed: u64,
     pub dialect: Dialect,
     /// What a job of fio knows of its file.
@@ -34,11 +39,13 @@ pub(crate) struct Crew<'a> {
 /// The workers, and what one pass over its part is for each of them.
 pub(crate) struct Manned {
     pub plans: Vec<WorkerPlan>,
-    /// Whole blocks of one worker's part, in bytes: the smallest part's.
+    /// Whole blocks of one worker's part, in bytes: the smallest part's, or where passes end with shares the largest one's.
     pub pass_bytes: u64,
     /// All of it.
     pub region_bytes: u64,
     pub coverage: Coverage,
+    /// A pass of each worker ends with what it has of the order that several share, of which some may have a block more.
+    pub ends_with_shares: bool,
     /// Nothing fits anywhere, so that nothing is done.
     pub is_idle: bool,
 }
@@ -274,8 +281,16 @@ impl Crew<'_> {
             let help = "give the stream a size that suits every worker, or use one stream per worker";
             remarks.warn("plan.uneven-workers", Some(self.stream.span), message, help);
         }
+        let ends_with_shares = smallest == largest
+            && divisor > 1
+            && coverage == Coverage::OncePerPass
+            && self.can_end_with_shares(&plans, divisor);
+        let share = |extent: &Extent| (extent.length.0 / unit).div_ceil(divisor);
+        let shares = |plan: &WorkerPlan| saturating_sum(plan.extents.iter().map(share));
+        let pass_blocks = if ends_with_shares { plans.iter().map(shares).max()? } else { smallest };
         let in_region = |plan: &WorkerPlan| saturating_sum(plan.extents.iter().map(|e| e.length.0 / unit));
-        if let Some(uneven) = plans.iter().map(in_region).find(|blocks| blocks % divisor != 0)
+        if !ends_with_shares
+            && let Some(uneven) = plans.iter().map(in_region).find(|blocks| blocks % divisor != 0)
             && self.stream.options.passes.get().is_some()
         {
             let message = format!(
@@ -287,7 +302,54 @@ impl Crew<'_> {
             let help = "give the stream a size that the number of workers divides";
             remarks.warn("plan.uneven-workers", Some(self.stream.span), message, help);
         }
-        Some(Manned { plans, pass_bytes: smallest * unit, region_bytes, coverage, is_idle: false })
+        let pass_bytes = pass_blocks * unit;
+        Some(Manned { plans, pass_bytes, region_bytes, coverage, ends_with_shares, is_idle: false })
+    }
+
+    /// Whether the passes of workers that share an order can end with what each has of it, so that all together do every block
+    /// once. Where each has as much, and that never ends, a sequence without ends comes to the same.
+    fn can_end_with_shares(&self, plans: &[WorkerPlan], divisor: u64) -> bool {
+        let options = &self.stream.options;
+        let Workload { ends, replies, zones, file_order, .. } = &self.operations.workload;
+        let Some(&passes) = options.passes.get() else { return false };
+        // What a ramp leaves of a pass is none, and files that are made anew would be so by each worker for itself.
+        if self.has_ramp || *options.fresh_files.get() || !replies.is_empty() {
+            return false;
+        }
+        let unit = self.operations.smallest;
+        let blocks = || plans.iter().flat_map(|plan| &plan.extents).map(|extent| extent.length.0 / unit);
+        // A worker without a block of its own repeats another's.
+        if blocks().any(|blocks| blocks < divisor) {
+            return false;
+        }
+        match ends {
+            PassEnd::Anew => {
+                let is_uneven = blocks().any(|blocks| !blocks.is_multiple_of(divisor));
+                // Between two passes a worker waits for what it has in flight; arrivals do not.
+                is_uneven && (passes == 1 || matches!(self.pacing, Pacing::Closed { .. }))
+            }
+            PassEnd::Stop => {
+                let is_whole = options.bytes.get().is_none() && options.pass_bytes.get().is_none();
+                is_whole && *zones == Zones::None && !matches!(file_order, FileOrder::Skewed { .. })
+            }
+            PassEnd::Renew => false,
+        }
+    }
+
+    /// As many passes as are asked for, each of what a worker has of the order that several share.
+    pub(crate) fn passes_of_shares(&self, manned: &Manned, remarks: &mut Remarks) -> Passes {
+        let options = &self.stream.options;
+        let count = options.passes.get().map_or(1, |&passes| u64::from(passes));
+        let is_endless = self.operations.workload.ends == PassEnd::Anew;
+        if is_endless && count > 1 && self.lanes == 1 && *options.queue_depth.get() > 1 {
+            let message = format!(
+                "between two passes each worker of the stream \"{}\" waits for what it has in flight, so that all together \
+                 do every block once in each; where their number divides that of the blocks, none waits",
+                self.stream.name
+            );
+            remarks.note(NoteKind::Job, Severity::Info, message);
+        }
+        Passes::Counted { count, bytes: manned.pass_bytes, at_least: 0 }
     }
 
     /// Workers that have no room for an operation: what they could not do is as large as one.
@@ -297,7 +359,7 @@ impl Crew<'_> {
             extent.length = extent.length.max(Bytes(one));
         }
         let coverage = self.operations.workload.coverage;
-        Manned { plans, pass_bytes: one, region_bytes: one, coverage, is_idle: true }
+        Manned { plans, pass_bytes: one, region_bytes: one, coverage, ends_with_shares: false, is_idle: true }
     }
 
     /// How often a worker goes through a region that ends, and how many bytes it moves at most. fio's rules: each of its

@@ -1,5 +1,6 @@
 //! One run: from the first event to the last, whatever happens in between.
 
+use crate::ahead;
 use crate::bus::{Bus, SinkError};
 use crate::changes::{Asked, Changes, RateChange, follow, refusal};
 use crate::host::HostMeter;
@@ -131,6 +132,7 @@ pub fn run(request: RunRequest, stop: &Stop, bus: &mut Bus<'_>) -> RunOutcome {
         changes,
         changed: Vec::new(),
         began: None,
+        ahead: if experiment.lays_out_ahead() { ahead::of(preview.clone()) } else { Vec::new() },
         engines: BTreeSet::new(),
         aborted: None,
         zeroes: Zeroes::of(started.question.as_ref()),
@@ -244,6 +246,8 @@ struct Runner<'a, 'b> {
     changed: Vec<String>,
     /// When the first step began.
     began: Option<Nanos>,
+    /// Steps whose files are laid out behind those of the first, before it begins.
+    ahead: Vec<Step>,
     /// What was told of what streams run on: a sweep of a thousand steps says it once.
     engines: BTreeSet<String>,
     /// Why a condition of the job has ended the run.
@@ -385,6 +389,9 @@ impl Runner<'_, '_> {
         let ready =
             prepare::prepare(step, index, claims, &mut |progress| bus.preparing(progress), self.stop.flag())
                 .map_err(RunError::Prepare)?;
+        for later in std::mem::take(&mut self.ahead) {
+            prepare::lay_out_ahead(&later, claims, &mut |progress| bus.preparing(progress), self.stop.flag());
+        }
         self.began.get_or_insert_with(fathom_engine::monotonic);
         let mut observer = Relay {
             step: ready.step(),

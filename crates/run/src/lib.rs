@@ -4,6 +4,7 @@
 //! here.
 #![forbid(unsafe_code)]
 
+mod ahead;
 mod bus;
 mod changes;
 mod drive;

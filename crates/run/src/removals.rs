@@ -41,7 +41,7 @@ impl Removals {
 }
 
 /// One for all paths to a file that lead through links of folders or `..`.
-fn place(path: &Path) -> PathBuf {
+pub(crate) fn place(path: &Path) -> PathBuf {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return path.to_owned() };
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     folder.canonicalize().map_or_else(|_| path.to_owned(), |folder| folder.join(name))

@@ -62,6 +62,28 @@ fn a_rate_that_was_kept_by_luck_is_not_the_answer() {
     assert_eq!(of(&[(500.0, not_met), (750.0, met)]), None);
 }
 
+/// A rate that was kept although an operation alone breaks the limit, on the edge of what is allowed.
+#[test]
+fn a_rate_kept_on_the_edge_is_doubted_where_an_operation_alone_breaks_the_limit() {
+    let goal: LatencyGoal = "p99<500ms".parse().expect("a goal");
+    // Trials with these percentiles, each with this interval, beside an operation alone of which a share takes a second.
+    let of = |alone: f64, interval_s: (f64, f64), latencies_s: &[f64]| {
+        let (_, single) = tried(1.0, 100_000, 1e-3, alone);
+        let one = |latency_s: &f64| {
+            let (trial, point) = tried(100.0, 10_000, 1e-3, 0.0099);
+            (Trial { latencies_s: vec![*latency_s], intervals_s: vec![interval_s], ..trial }, point)
+        };
+        let (trials, points): (Vec<Trial>, Vec<LoadPoint>) = latencies_s.iter().map(one).unzip();
+        is_doubtful(100.0, Some(&single), &points, &trials, 1.0, &[goal])
+    };
+    let open = (0.0, f64::INFINITY);
+    assert!(of(0.02, open, &[0.499]));
+    assert!(of(0.02, open, &[0.499, 0.3, 0.497]), "they lie too far apart");
+    assert!(!of(0.005, open, &[0.499]), "one alone keeps it");
+    assert!(!of(0.02, (0.1, 0.4), &[0.3]), "a trial shows that it is kept");
+    assert!(!of(0.02, open, &[0.1, 0.101, 0.102]), "all trials show together that it is kept");
+}
+
 /// A search whose first step, at half of what is carried, was missed by chance has tried nothing above it.
 #[test]
 fn an_estimate_next_to_the_highest_trial_is_kept() {

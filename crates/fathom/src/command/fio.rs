@@ -103,7 +103,7 @@ pub(crate) fn run(arguments: &[String]) -> u8 {
     let mut loaded = Loaded { job, diagnostics, extras, title, files, is_unread, ..Loaded::default() };
     loaded.judge_replaced(&replaced);
     if switches.parse_only || switches.showcmd {
-        return parsed(&loaded, &switches);
+        return parsed(&mut loaded, &switches);
     }
     require_folders(&mut loaded);
     if switches.warnings_fatal && warns(&loaded) {
@@ -170,7 +170,7 @@ fn say(help: &Help) -> u8 {
 
 /// `--parse-only` and `--showcmd`: nothing runs. That no job is there, or not the one waited for, is no fault then, and a command line can be shown
 /// whether or not fathom could run it.
-fn parsed(loaded: &Loaded, switches: &Switches) -> u8 {
+fn parsed(loaded: &mut Loaded, switches: &Switches) -> u8 {
     let is_fault = |diagnostic: &Diagnostic| match diagnostic.code {
         // fio looks for jobs that are waited for, into folders, and at the sizes of trims, when it runs.
         "fio.no-job" | "fio.wait-for" | "fio.no-folder" | "fio.uneven-trimwrite" => false,
@@ -185,11 +185,20 @@ fn parsed(loaded: &Loaded, switches: &Switches) -> u8 {
         _ => diagnostic.level == Level::Error,
     };
     let fails = loaded.diagnostics.all().iter().any(is_fault) || (switches.warnings_fatal && warns(loaded));
+    if !fails {
+        // That is what fio says nothing of.
+        loaded.diagnostics.retain(|diagnostic| diagnostic.code != "fio.no-job");
+    }
     if fails || !switches.showcmd {
         // Whether they keep the job from running is decided above.
         let _ = session::report_faults(loaded);
     }
     if fails {
+        // As fio does, what could be read before the first fault.
+        if switches.showcmd && !loaded.extras.command_lines.is_empty() {
+            // Where it cannot be given out, that is said, and it fails in any case.
+            let _ = give_out(&command_lines(loaded), loaded, switches);
+        }
         return FAILED;
     }
     if !switches.debug.is_empty() {
@@ -197,10 +206,14 @@ fn parsed(loaded: &Loaded, switches: &Switches) -> u8 {
         let _ = terminal::data(&debug::of_options(switches, &loaded.job.echo));
     }
     if switches.showcmd {
-        let lines: String = loaded.extras.command_lines.iter().map(|line| format!("{line}\n")).collect();
-        return u8::from(give_out(&lines, loaded, switches).is_err()) * FAILED;
+        return u8::from(give_out(&command_lines(loaded), loaded, switches).is_err()) * FAILED;
     }
     0
+}
+
+/// The jobs of each job file, a line each.
+fn command_lines(loaded: &Loaded) -> String {
+    loaded.extras.command_lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
 /// Whether fio itself would warn of something: fathom warns of more than `--warnings-fatal` is meant for.

@@ -55,6 +55,25 @@ fn job_files_are_shown_as_the_same_command_lines() {
     ] {
         check(&bench, &[&["--showcmd"], arguments].concat(), 0, true);
     }
+    // What stands before a fault is shown.
+    bench.write("f.fio", "[a]\nrw=read\nsize=64k\n[b]\nsize=4k\nbs=x\n[c]\nrw=write\n");
+    bench.write("k.fio", "[global]\nbs=4k\n[a]\nfoo=1\nrw=read\n[b]\n");
+    bench.write("l.fio", "[global]\nbs=x\n[a]\n");
+    bench.write("m.fio", "bs=4k\n[a]\n");
+    for arguments in [
+        &["f.fio"][..],
+        &["g.fio", "f.fio", "h.fio"],
+        &["h.fio", "absent.fio", "g.fio"],
+        &["k.fio"],
+        &["l.fio"],
+        &["m.fio"],
+        &["--name=a", "--bs=x", "h.fio"],
+        &["--section=b", "f.fio"],
+    ] {
+        check(&bench, &[&["--showcmd"], arguments].concat(), 1, true);
+    }
+    check(&bench, &["--showcmd", "--section=a", "f.fio"], 0, true);
+    check(&bench, &["--showcmd", "--section=none", "f.fio"], 0, true);
     // A value that is wrong is met by fathom in any case, by the peer only when it runs.
     check(&bench, &["--showcmd", "--parse-only", "h.fio"], 0, true);
     bench.fathom("fio --showcmd i.fio").expect(1, &["size"]);
@@ -120,6 +139,8 @@ fn both_end_with_the_same_code() {
     bench.write("j.fio", "[a]\nioengine=null\nsize=64k\n");
     let many: String = (0..=4096).map(|job| format!("[{job}]\nioengine=null\nsize=4k\n")).collect();
     bench.write("many.fio", many);
+    bench.write("part.fio", "[a]\nioengine=null\nsize=64k\n[b]\nioengine=null\nsize=64k\nbs=x\n");
+    bench.write("empty", "");
     let null = ["--name=a", "--ioengine=null", "--size=64k"];
     for (arguments, code) in [
         (&[][..], 1),
@@ -144,6 +165,21 @@ fn both_end_with_the_same_code() {
         (&["--parse-only", "--name=a", "--wait_for=b", "--size=4k"], 0),
         (&["--name=a", "--wait_for=b", "--size=4k", "--ioengine=null"], 1),
         (&["--section=b", "none.fio"], 1),
+        (&["--section=a", "part.fio"], 0),
+        (&["--section=b", "part.fio"], 1),
+        (&["--section=c", "part.fio"], 1),
+        (&["--section=c", "--parse-only", "part.fio"], 0),
+        (&["--cmdhelp="], 0),
+        (&["--enghelp="], 0),
+        (&["--enghelp=libaio,"], 1),
+        (&["--enghelp=,"], 1),
+        (&["--inflate-log=absent"], 1),
+        (&["--inflate-log=empty"], 1),
+        (&["--inflate-log="], 1),
+        (&["--inflate-log"], 1),
+        (&["--name=a", "--read_iolog=empty"], 1),
+        (&["--name=a", "--read_iolog=absent"], 1),
+        (&["--name=a", "--size=64k", "--ioengine= null"], 1),
         (&["--name=a", "--rw=raed", "--size=4k"], 1),
         (&["--name=a", "--ioengine=nonsense", "--size=4k"], 1),
         (&["--name=a", "--rw=read", "--filename=absent"], 1),
@@ -183,6 +219,55 @@ fn both_end_with_the_same_code() {
         (&["--readonly", "--rw=read"], 0),
     ] {
         check(&bench, &[&null, arguments].concat(), code, false);
+    }
+}
+
+/// Values that mean something else than they seem to, or nothing.
+#[test]
+fn odd_values_end_with_the_same_code() {
+    if !peer("odd_values_end_with_the_same_code") {
+        return;
+    }
+    let bench = Bench::new();
+    let null = ["--name=a", "--ioengine=null", "--size=64k"];
+    for (arguments, code) in [
+        (&["--write_bw_log="][..], 1),
+        (&["--write_bw_log"], 1),
+        (&["--log_hist_coarseness=7"], 0),
+        (&["--cpus_allowed=x"], 0),
+        (&["--cpus_allowed=0,x"], 0),
+        (&["--cpus_allowed=0-"], 0),
+        (&["--cpus_allowed="], 1),
+        (&["--cpus_allowed=,"], 1),
+        (&["--cpus_allowed=9999"], 1),
+        (&["--io_size=5%"], 1),
+        (&["--io_size=5%", "--numjobs=2"], 2),
+        (&["--io_size=7%"], 0),
+    ] {
+        check(&bench, &[&null, arguments].concat(), code, false);
+    }
+    for (bytes, code) in [(4095, 0), (4096, 1)] {
+        let list = format!("--filename={}", "f:".repeat(bytes / 2) + &"f".repeat(bytes % 2));
+        check(&bench, &["--name=a", "--parse-only", &list], code, false);
+    }
+}
+
+/// Of a list of names on a command line, too, it takes no blanks around them and no comment.
+#[test]
+fn names_of_a_command_line_are_those_of_the_peer() {
+    if !peer("names_of_a_command_line_are_those_of_the_peer") {
+        return;
+    }
+    for list in ["a", " a: b ", "a#b", "a;b:c", "a::b"] {
+        let made = |program: &[&str]| {
+            let bench = Bench::new();
+            let names = format!("--filename={list}");
+            let words = ["--name=x", "--rw=write", "--size=8k", &names];
+            bench.run(&[program, &words[..]].concat()).expect(0, &[]);
+            let paths = bench.snapshot().into_keys();
+            paths.filter_map(|path| Some(path.file_name()?.to_owned())).collect::<Vec<_>>()
+        };
+        assert_eq!(made(&[FATHOM, "fio"]), made(&["fio"]), "{list:?}");
     }
 }
 

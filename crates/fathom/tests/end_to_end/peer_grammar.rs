@@ -55,6 +55,19 @@ const OPTIONS: &[&str] = &[
     "bs =4k",
     "bs = 4k",
     "bs\t=\t4k",
+    "rw\t=read",
+    "ioengine\t=psync",
+    "ioengine\t=\tpsync",
+    "ioengine= psync",
+    "filename=\tx",
+    "cpus_allowed=x",
+    "cpus_allowed=0,x",
+    "cpus_allowed=0-x",
+    "cpus_allowed=0-",
+    "cpus_allowed=0,,1",
+    "cpus_allowed=-1",
+    "log_hist_coarseness=7",
+    "write_bw_log=",
     "filename=\"x y\"",
     "bs='4k'",
     "bs=\"4k\"",
@@ -194,6 +207,7 @@ fn corners_of_the_grammar_are_read_alike() {
     let mut cases: Vec<Vec<u8>> = FILES.iter().map(|text| text.to_vec()).chain(options).collect();
     cases.extend([name(253), name(254), name(255), name(256), name(300)]);
     cases.extend([long("description=", 8170), long("description=", 9000), long("# ", 9000)]);
+    cases.extend([long("filename=", 4095), long("filename=", 4096)]);
     let cases = &cases[..];
     let differing = Mutex::new(Vec::new());
     let differing = &differing;

@@ -86,6 +86,7 @@ fn one_option_has_the_same_type_and_default() {
         "rate",
         "zonemode",
         "buffer_compress_percentage",
+        "mem",
     ] {
         let [theirs, ours] = both(&bench, &[&format!("--cmdhelp={option}")]);
         assert_eq!((ours.code, &ours.err), (theirs.code, &theirs.err), "{option}");
@@ -109,7 +110,7 @@ fn one_option_has_the_same_type_and_default() {
         }
         assert!(ours.out.ends_with("\n\n"), "an empty line ends it");
     }
-    for option in ["rwx", "qqqqqqqqqqqqqqq"] {
+    for option in ["rwx", "qqqqqqqqqqqqqqq", ""] {
         let [theirs, ours] = both(&bench, &[&format!("--cmdhelp={option}")]);
         assert_eq!((ours.code, ours.err.trim()), (theirs.code, theirs.err.trim()), "{option}");
         assert_eq!(ours.out.lines().next(), theirs.out.lines().next(), "{option}");
@@ -128,8 +129,10 @@ fn ways_of_verification_are_listed_as_the_peer_knows_them() {
         // Those of newer versions.
         words.filter(|word| *word != "pattern_hdr").map(str::to_owned).collect()
     };
-    let [theirs, ours] = both(&bench, &["--cmdhelp=verify"]);
-    assert_eq!(listed(&ours), listed(&theirs));
+    for option in ["verify", "mem"] {
+        let [theirs, ours] = both(&bench, &[&format!("--cmdhelp={option}")]);
+        assert_eq!(listed(&ours), listed(&theirs), "{option}");
+    }
     let [theirs, ours] = both(&bench, &["--name=a", "--ioengine=null", "--size=4k", "--verify=none"]);
     assert_eq!((theirs.code, ours.code), (1, 1), "{ours:?}");
 }
@@ -170,8 +173,16 @@ fn engines_and_their_options_are_listed_alike() {
         let [theirs, ours] = both(&bench, &[&format!("--enghelp={option}")]);
         assert_eq!((ours.code, facts(&ours.out)), (theirs.code, facts(&theirs.out)), "{option}");
     }
-    let [theirs, ours] = both(&bench, &["--enghelp=libaio,iodepth"]);
-    assert_eq!((ours.code, ours.err.trim()), (theirs.code, theirs.err.trim()));
+    for option in ["libaio,iodepth", "libaio,"] {
+        let [theirs, ours] = both(&bench, &[&format!("--enghelp={option}")]);
+        assert_eq!((ours.code, ours.err.trim()), (theirs.code, theirs.err.trim()), "{option}");
+        assert_eq!(ours.out, theirs.out, "{option}");
+    }
+    let [theirs, ours] = both(&bench, &["--enghelp=,"]);
+    assert_eq!((ours.code, ours.out), (theirs.code, theirs.out));
+    // Scripts look for the version there.
+    let [theirs, ours] = both(&bench, &["--help"]);
+    assert_eq!((ours.code, ours.out.lines().next()), (theirs.code, theirs.out.lines().next()));
 }
 
 #[test]

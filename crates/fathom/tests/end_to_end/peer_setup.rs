@@ -169,7 +169,11 @@ fn what_is_wrong_as_it_is_written_runs_nothing() {
 /// The peer ends with 1 for these jobs as well; for some it says error 0.
 #[test]
 fn a_job_without_room_for_a_block_is_an_error() {
-    for job in ["--rw=read --bs=128k --filename=plain", "--rw=read --bs=4k --offset=63k --filename=plain"] {
+    for job in [
+        "--rw=read --bs=128k --filename=plain",
+        "--rw=read --bs=4k --offset=63k --filename=plain",
+        "--rw=read --bs=4k --size=64k --io_size=6% --filename=plain",
+    ] {
         let words = format!("fio {}", between(job));
         let words: Vec<&str> = std::iter::once(FATHOM).chain(words.split_whitespace()).collect();
         assert_eq!(errors(&words), (1, Some(vec![0, 22, 0])), "{job}");

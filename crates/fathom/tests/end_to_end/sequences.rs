@@ -306,37 +306,45 @@ fn a_full_filesystem_ends_a_job_that_fills_it() {
     assert_ne!(of(&[FATHOM, "fio"], "--fill_device=0").0, 0);
 }
 
-/// A disk that holds the file of one job at a time is enough for two, one after the other.
+/// A disk that holds the file of one job at a time is enough for two that remove theirs, one after the other; and a job that fills
+/// it leaves what a later one reads its room.
 #[test]
-fn what_a_stage_leaves_nobody_is_gone_when_the_next_begins() {
-    const TEST: &str = "what_a_stage_leaves_nobody_is_gone_when_the_next_begins";
+fn stages_leave_one_another_room() {
+    const TEST: &str = "stages_leave_one_another_room";
     if let Err(why) = tool("fio", &["--version"]) {
         return skip(TEST, &why);
     }
     if let Err(why) = tool("unshare", &["-m", "sh", "-c", "mount -t tmpfs none /mnt"]) {
         return skip(TEST, &why);
     }
-    let of = |program: &[&str]| {
+    let of = |program: &[&str], jobs: [&str; 2]| {
         let bench = Bench::new();
         let report = bench.store().with_file_name("report");
         let output = format!("--output={}", report.display());
-        let in_tmpfs = "mount -t tmpfs -o size=1m none . && cd \"$PWD\" && \"$@\" && ls";
-        let job = "--rw=write --bs=64k --size=704k --unlink=1";
-        let line = format!("--output-format=json --name=a {job} --name=b --stonewall {job}");
+        let in_tmpfs = "mount -t tmpfs -o size=1m none . && cd \"$PWD\" && \"$@\"; code=$?; ls; exit $code";
+        let line = format!(
+            "--output-format=json --name=a --bs=64k {} --name=b --stonewall --bs=64k {}",
+            jobs[0], jobs[1]
+        );
         let words: Vec<&str> = line.split(' ').collect();
         let wrapper = ["unshare", "-m", "sh", "-c", in_tmpfs, "sh"];
         let ended = bench.run(&[&wrapper[..], program, &[output.as_str()], &words].concat());
         let document = std::fs::read_to_string(report).unwrap_or_default();
-        let document: Value = serde_json::from_str(&document).unwrap_or_default();
+        let from = document.find('{').unwrap_or_default();
+        let document: Value = serde_json::from_str(&document[from..]).unwrap_or_default();
         let of_job = |job: usize| {
             let job = &document["jobs"][job];
-            (job["error"].as_u64(), job["write"]["io_bytes"].as_u64())
+            (job["error"].as_u64(), job["write"]["io_bytes"].as_u64(), job["read"]["io_bytes"].as_u64())
         };
         (ended.code, of_job(0), of_job(1), ended.out.contains("b.0.0"))
     };
-    let both = (Some(0), Some(704 << 10));
-    assert_eq!(of(&["fio"]), (0, both, both, false));
-    assert_eq!(of(&[FATHOM, "fio"]), (0, both, both, false));
+    let of_both = |jobs| [of(&["fio"], jobs), of(&[FATHOM, "fio"], jobs)];
+    let removing = "--rw=write --size=704k --unlink=1";
+    let both = (Some(0), Some(704 << 10), Some(0));
+    assert_eq!(of_both([removing, removing]), [(0, both, both, false); 2]);
+    let filling = "--rw=write --size=10m --fill_device=1";
+    let (filled, read) = ((Some(0), Some(768 << 10), Some(0)), (Some(0), Some(0), Some(256 << 10)));
+    assert_eq!(of_both([filling, "--rw=read --size=256k"]), [(0, filled, read, true); 2]);
 }
 
 /// `nrfiles` behind a folder is the most of its files; before it, it says nothing.

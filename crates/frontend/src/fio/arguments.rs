@@ -49,17 +49,16 @@ pub fn read_arguments(arguments: &[String], surroundings: &Surroundings<'_>) -> 
             Meaning::Option(_) => Takes::Value,
         };
         let value = match (value, takes) {
-            (None, Takes::Value) => match words.next() {
-                Some((word, _)) => Some(word),
-                None => {
-                    let message = format!("option --{key} requires an argument");
-                    let help = format!("write --{key}=VALUE");
-                    reader.faults.error("fio.bad-value", span, message, help);
-                    continue;
-                }
-            },
+            (None, Takes::Value) => words.next().map(|(word, _)| word),
             (value, _) => value,
         };
+        // Nor may it be empty: `--write_bw_log=`.
+        let is_text = matches!(meaning, Meaning::Option(OptionRow { value: Value::OptionalText(_), .. }));
+        if (takes == Takes::Value && value.is_none()) || (is_text && value == Some("")) {
+            let message = format!("option --{key} requires an argument");
+            reader.faults.error("fio.bad-value", span, message, format!("write --{key}=VALUE"));
+            continue;
+        }
         match meaning {
             Meaning::Switch(switch) => apply_switch(switch, value, span, &mut switches, &mut reader.faults),
             Meaning::Option(row) if row.name == "name" => {
@@ -247,6 +246,7 @@ fn apply_switch(
             Ok(Some(told)) => faults.warn("fio.misread", span, format!("--{name}: {told}"), ""),
             Err(reason) => faults.error("fio.bad-value", span, format!("--{name}: {reason}"), ""),
         },
+        Act::Ask(ask) => ask(switches, value),
         Act::Pass(why) => {
             let why = why(switches, value.unwrap_or_default());
             faults.warn("fio.no-effect", span, format!("--{name} has no effect: {why}"), "leave it out");
@@ -301,6 +301,7 @@ mod tests {
             text.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect();
         let files = |name: &str| match name {
             "a.fio" => Ok("[global]\nbs=16k\n[x]\nsize=1m\n[y]\nsize=2m\n".to_owned()),
+            "faulty.fio" => Ok("[x]\nsize=1m\n[y]\nbs=x\n".to_owned()),
             _ => Err("no such file".to_owned()),
         };
         read_arguments(&arguments, &Surroundings { read: &files, ..Surroundings::empty() })
@@ -321,6 +322,8 @@ mod tests {
         check("--bs=8k a.fio", &["x", "y"], &[]);
         check("--section=y a.fio", &["y"], &[]);
         check("--section=z a.fio", &[], &["fio.no-job"]);
+        check("--section=x faulty.fio", &["x"], &[]);
+        check("--section=y faulty.fio", &["y"], &["fio.bad-value"]);
         check("--name=a --size=1m --section=z", &["a"], &[]);
         check("--name=a --section=z --size=1m --name=b --size=4k a.fio", &["a"], &[]);
         check("--section=z --name=a --size=1m", &[], &["fio.no-job"]);
@@ -344,6 +347,19 @@ mod tests {
         check("--name=a --size=1m --showcmd=a", &["a"], &["fio.bad-value"]);
         check("--name=a --size=1m --append-terse=1", &["a"], &[]);
         check("--name=a -bsx=4k", &["a"], &["fio.unknown-option"]);
+        check("--name=a --size=1m --write_bw_log=", &["a"], &["fio.bad-value"]);
+        check("--name=a --size=1m --write_bw_log", &["a"], &["fio.bad-value"]);
+        check("--name=a --size=1m --write_bw_log x", &["a"], &[]);
+        check("--name=a --size=1m --log_hist_coarseness=7", &["a"], &[]);
+        check(
+            "--name=a --size=1m --log_hist_coarseness=7 --write_hist_log=x --log_hist_msec=100",
+            &["a"],
+            &["fio.bad-value"],
+        );
+        check("--name=a --size=1m --filename=x#y", &["a"], &["fio.misread"]);
+        let list = |bytes: usize| format!("--name=a --size=1m --filename={}", "x".repeat(bytes));
+        check(&list(4095), &["a"], &[]);
+        check(&list(4096), &["a"], &["fio.bad-value"]);
     }
 
     #[test]
@@ -365,7 +381,7 @@ mod tests {
         assert!(switches.showcmd && switches.parse_only && switches.version);
         assert_eq!(switches.output_format, [OutputFormat::Json]);
         assert_eq!((switches.output.as_deref(), switches.terse_version), (Some("x.json"), Some(4)));
-        assert_eq!((switches.cmdhelp.as_deref(), switches.section), (Some(""), vec!["y".to_owned()]));
+        assert_eq!((switches.cmdhelp.as_deref(), switches.section), (Some("all"), vec!["y".to_owned()]));
         let (_, switches) = read("--eta=newline=500ms --name=a --size=1m");
         assert_eq!((switches.eta, switches.eta_newline_us), (Eta::Auto, 500_000));
     }

@@ -1,6 +1,6 @@
 //! What fio's own outputs need beyond the model: clones, groups, logs, percentiles. Plain data, filled by lowering.
 
-use fathom_model::Span;
+use fathom_model::{Diagnostic, Span};
 
 /// Everything of a fio job that fathom's model has no place for.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -18,6 +18,9 @@ pub struct Extras {
     pub sample_ms: u64,
     /// The folders of `directory`, all of which fio wants to be there, whether or not a job has files in them.
     pub folders: Vec<(String, Span)>,
+    /// Streams whose `io_size` is a share that comes to less than a block, and what is to be said of it: fio finds that when
+    /// such a job starts, which it then does not.
+    pub starved: Vec<(String, Diagnostic)>,
 }
 
 /// One of fio's jobs: a section, or one of its `numjobs` clones.

@@ -71,7 +71,13 @@ pub fn option(name: &str) -> Result<String, Option<String>> {
     if let Some(entry) = entry_of(name).filter(|entry| !is_private(entry.name)) {
         return Ok(entry.describe());
     }
-    let near = fathom_model::nearest(name, known().map(|entry| entry.name));
+    let names = known().map(|entry| entry.name);
+    // Nothing at all is as far from a name as that is long.
+    let near = if name.is_empty() {
+        names.min_by_key(|name| name.len())
+    } else {
+        fathom_model::nearest(name, names)
+    };
     Err(near.and_then(entry_of).map(Entry::describe))
 }
 

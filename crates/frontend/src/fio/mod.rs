@@ -110,9 +110,13 @@ struct ParsedJob {
 /// Options in the order fio keeps them: canonical names, values as written; a flag may have none.
 type Given = Vec<(String, Option<String>)>;
 
-/// Those of them that fio's document lists: it leaves out flags without a value.
+/// Those of them that fio's document lists: it leaves out flags without a value, and what has nothing behind its sign.
 fn listed(options: &Given) -> Vec<(String, String)> {
-    options.iter().filter_map(|(name, value)| Some((name.clone(), value.clone()?))).collect()
+    let has_value = |value: &String| !value.is_empty();
+    options
+        .iter()
+        .filter_map(|(name, value)| Some((name.clone(), value.clone().filter(has_value)?)))
+        .collect()
 }
 
 /// Collects jobs from files and command lines.
@@ -152,6 +156,8 @@ impl<'a> Reader<'a> {
 
     fn file(&mut self, name: &str, text: &str) {
         let source = self.sources.add(name, text);
+        // As with fio, of which nothing is shown behind the first fault.
+        let is_reached = !self.faults.would_end_fio();
         let sections =
             grammar::sections(source, text, self.surroundings, &mut self.sources, &mut self.faults);
         let mut is_first = self.files_read > 0;
@@ -163,28 +169,38 @@ impl<'a> Reader<'a> {
         let mut defaults = self.base.clone();
         let mut command_line = String::new();
         for mut section in sections {
+            // Nor is what `--section` leaves out looked at.
+            if !section.is_global() && !self.is_wanted(&section.name) {
+                continue;
+            }
+            if command_line.is_empty() && !self.faults.would_end_fio() {
+                command_line.push_str("fio ");
+            }
             // Applied in fio's order: stable, so that of two equal options the later still wins.
             section.lines.sort_by_key(|line| options::find(&line.key).map_or(0, OptionRow::order));
             if section.is_global() {
                 let echoed = self.apply(&section, &mut defaults);
                 self.globals.extend(echoed);
-                show(&mut command_line, &self.globals);
+                if !self.faults.would_end_fio() {
+                    show(&mut command_line, &self.globals);
+                }
                 continue;
+            }
+            if !self.faults.would_end_fio() {
+                command_line += &format!("--name={} ", section.name);
             }
             let mut settings = defaults.clone();
             settings.control.name = None;
             let echoed = self.apply(&section, &mut settings);
             settings.control.stonewall |= std::mem::take(&mut is_first);
-            if self.is_wanted(&section.name) {
-                command_line += &format!("--name={} ", section.name);
+            if !self.faults.would_end_fio() {
                 show(&mut command_line, &echoed);
             }
             self.job(&section.name, section.span, settings, echoed);
         }
-        if !command_line.is_empty() {
-            command_line.insert_str(0, "fio ");
+        if is_reached {
+            self.command_lines.push(command_line);
         }
-        self.command_lines.push(command_line);
         self.files_read += 1;
     }
 

@@ -38,7 +38,7 @@ pub struct Switches {
     pub version: bool,
     /// `--help`.
     pub help: bool,
-    /// `--cmdhelp`: of which option; empty or `all`: of all.
+    /// `--cmdhelp`: of which option; `all`, which is what it is without a value: of all.
     pub cmdhelp: Option<String>,
     /// `--enghelp`: of which engine, after a comma which of its options; empty: the list of engines.
     pub enghelp: Option<String>,
@@ -148,6 +148,8 @@ pub(super) enum Act {
     Set(fn(&mut Switches, &str) -> Result<(), String>),
     /// It is taken without effect; the text says why.
     Pass(fn(&mut Switches, &str) -> String),
+    /// Sets something that an empty value and none mean something else for.
+    Ask(fn(&mut Switches, Option<&str>)),
     /// Sets something, and may say what of it fio does not know and takes all the same.
     Take(fn(&mut Switches, &str) -> Result<Option<String>, String>),
     /// It is an error for good: why, and what there is instead.
@@ -251,10 +253,11 @@ pub(super) const SWITCHES: &[Switch] = &[
         s.help = true;
         Ok(())
     }),
-    maybe("cmdhelp", |s, text| {
-        s.cmdhelp = Some(text.to_owned());
-        Ok(())
-    }),
+    Switch {
+        name: "cmdhelp",
+        takes: Takes::Maybe,
+        act: Act::Ask(|s, text| s.cmdhelp = Some(text.unwrap_or("all").to_owned())),
+    },
     maybe("enghelp", |s, text| {
         s.enghelp = Some(text.to_owned());
         Ok(())

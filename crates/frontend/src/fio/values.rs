@@ -3,6 +3,7 @@
 
 use fathom_model::{PatternPiece, VerifyPattern};
 use fathom_units::Nanos;
+use std::collections::BTreeSet;
 
 /// What a bare number counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -368,7 +369,55 @@ pub(crate) fn pattern(text: &str, file: &dyn Fn(&str) -> Result<Vec<u8>, String>
     Ok(pieces.collect::<Result<Vec<_>, _>>()?.concat())
 }
 
-/// Numbers of a CPU list `0,2-4`; at most 4096 of them.
+/// The largest number of a CPU: Linux has no more than 8192, and the largest machines of today less than half of that.
+const CPU_MAX: u32 = 4095;
+
+/// The CPUs of `cpus_allowed`, as fio 3.33 reads them: what begins with no number is 0, of `1-2-3` the ends count, and the
+/// list ends where a part of it is empty.
+pub(crate) fn allowed_cpus(text: &str, misreads: &mut Vec<Misread>) -> Result<Vec<u32>, String> {
+    let text = text.trim();
+    let mut allowed = BTreeSet::new();
+    let mut parts = Vec::new();
+    for part in text.split(',').take_while(|part| !part.is_empty()) {
+        let first = leading_cpu(part.split('-').next().unwrap_or_default())?;
+        let last = part.split('-').take_while(|end| !end.is_empty()).last().map_or(Ok(first), leading_cpu)?;
+        if first > last {
+            return Err(format!("\"{part}\" is no range of CPUs from 0 to {CPU_MAX}"));
+        }
+        allowed.extend(first..=last);
+        let written = if first == last { first.to_string() } else { format!("{first}-{last}") };
+        if !parts.contains(&written) {
+            parts.push(written);
+        }
+    }
+    if allowed.is_empty() {
+        return Err("the list of CPUs is empty".to_owned());
+    }
+    if !cpus(text).is_ok_and(|written| written.into_iter().collect::<BTreeSet<u32>>() == allowed) {
+        let instead = parts.join(",");
+        misreads.push(Misread {
+            piece: text.to_owned(),
+            reads_as: format!("CPU {instead}"),
+            because: "what begins with no number is 0 there, and a list ends where a part of it is empty",
+            instead,
+        });
+    }
+    Ok(allowed.into_iter().collect())
+}
+
+/// The number of a CPU that a text begins with, as C reads it; 0 where there is none.
+fn leading_cpu(text: &str) -> Result<u32, String> {
+    let text = text.trim_start();
+    let digits = text.strip_prefix('+').unwrap_or(text);
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    if end == 0 {
+        return Ok(0);
+    }
+    let number = digits[..end].parse::<u32>().ok().filter(|&cpu| cpu <= CPU_MAX);
+    number.ok_or_else(|| format!("\"{text}\" is no CPU from 0 to {CPU_MAX}"))
+}
+
+/// Numbers of a list `0,2-4` of CPUs or nodes.
 pub(crate) fn cpus(text: &str) -> Result<Vec<u32>, String> {
     let number =
         |text: &str| text.trim().parse::<u32>().map_err(|_| format!("\"{text}\" is no number of a CPU"));
@@ -378,8 +427,8 @@ pub(crate) fn cpus(text: &str) -> Result<Vec<u32>, String> {
             Some((first, last)) if !first.trim().is_empty() => (number(first)?, number(last)?),
             _ => (number(part)?, number(part)?),
         };
-        if last > 4095 || first > last {
-            return Err(format!("\"{part}\" is no range of CPUs from 0 to 4095"));
+        if last > CPU_MAX || first > last {
+            return Err(format!("\"{part}\" is no range of CPUs from 0 to {CPU_MAX}"));
         }
         cpus.extend(first..=last);
     }
@@ -482,6 +531,41 @@ mod tests {
         assert_eq!(cpus("-1").unwrap_err(), "\"-1\" is no number of a CPU");
     }
 
+    /// As fio 3.33 pinned its jobs on a machine with two CPUs, and what it refused.
+    #[test]
+    fn allowed_cpus_are_those_of_fio() {
+        let cases: [(&str, Option<&[u32]>, bool); 19] = [
+            ("0,2-4", Some(&[0, 2, 3, 4]), false),
+            (" 1,0 ", Some(&[0, 1]), false),
+            ("0,", Some(&[0]), false),
+            ("0-1,1", Some(&[0, 1]), false),
+            ("x", Some(&[0]), true),
+            ("0,x", Some(&[0]), true),
+            ("x-1", Some(&[0, 1]), true),
+            ("0-x", Some(&[0]), true),
+            ("1-", Some(&[1]), true),
+            ("-1", Some(&[0]), true),
+            ("0-5-1", Some(&[0, 1]), true),
+            ("0,,1", Some(&[0]), true),
+            ("1 0", Some(&[1]), true),
+            ("0x1", Some(&[0]), true),
+            (",", None, false),
+            ("", None, false),
+            ("1-0", None, false),
+            ("9999", None, false),
+            ("99999999999", None, false),
+        ];
+        for (text, expect, is_told) in cases {
+            let mut misreads = Vec::new();
+            let read = allowed_cpus(text, &mut misreads).ok();
+            assert_eq!(read.as_deref(), expect, "{text}");
+            assert_eq!(!misreads.is_empty(), is_told, "{text}: {misreads:?}");
+            for Misread { instead, .. } in misreads {
+                assert_eq!(cpus(&instead).ok().as_deref(), expect, "{text}");
+            }
+        }
+    }
+
     #[test]
     fn split_percentages_are_completed() {
         let weights_of = |text: &str| weights(&split(text, Unit::Bytes, 1024, 64).unwrap().0[1]);
@@ -502,7 +586,7 @@ mod tests {
             for unit in [Unit::Bytes, Unit::Count, Unit::Seconds, Unit::Microseconds] {
                 let _ = number(&text, unit, base);
             }
-            let _ = (items(&text), names(&text), pattern(&text, &|_| Err(String::new())), cpus(&text), split(&text, Unit::Bytes, base, 64));
+            let _ = (items(&text), names(&text), pattern(&text, &|_| Err(String::new())), cpus(&text), allowed_cpus(&text, &mut Vec::new()), split(&text, Unit::Bytes, base, 64));
         }
 
         #[test]

@@ -37,6 +37,7 @@ fn contradictions_need_no_host() {
     check(&job("", "", "engine = \"sim\""), &["plan.sim-target"]);
     check(&job("kind = \"null\"", "", "engine = \"psync\""), &["plan.engine-and-target"]);
     check(&job("files = 2", "", ""), &["target.files-and-path"]);
+    check(&job("", "read = \"0%\"\nverify = \"crc32c\"", "engine = \"null\""), &["plan.verify"]);
     check(&job("", "", "rate = \"50%\""), &["plan.no-maximum"]);
     check(&job("", "access = \"50% random\"\ncoverage = \"once-per-pass\"", ""), &["plan.coverage"]);
     check(&job("", "align = \"8KiB\"", ""), &["plan.no-effect"]);
@@ -214,6 +215,8 @@ fn what_is_for_storage_has_no_effect_on_a_simulated_device() {
     let on_sim = |rest: &str| sim("", rest, "time = \"60s\"");
     check(&on_sim("direct = true\ndurability = \"data\"\nkeep_cache = true"), &["plan.no-effect"; 3]);
     check(&on_sim("append = true\nfresh_files = true\nuntil_full = true"), &["plan.no-effect"; 3]);
+    check(&on_sim("vectored = false\npolled = \"0%\""), &["plan.no-effect"; 2]);
+    check(&on_sim("vectored = true\npolled = \"100%\""), &["plan.engine-option"; 2]);
     check(&on_sim("queue_depth = 4\nrate = \"1k/s\""), &[]);
 }
 

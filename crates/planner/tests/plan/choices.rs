@@ -5,9 +5,9 @@ use crate::host::{Is, facts, read};
 use fathom_model::{Amount, Dialect, Job, Span};
 use fathom_planner::{Plan, plan};
 use fathom_schema::{
-    AioSettings, CallFlags, Coverage, EngineKind, Facts, ForcedAsync, IoMode, OperationPriority, Pacing,
-    Quota, Registration, RingSettings, Severity, SharePart, SizedPriority, Step, Submitter, TargetKind,
-    Think, TimeLimit,
+    AioSettings, CallFlags, Coverage, EngineKind, Facts, FileLock, ForcedAsync, IoMode, Memory,
+    OperationPriority, Pacing, PassEnd, Passes, Quota, Registration, RingSettings, Severity, SharePart,
+    SizedPriority, Step, Submitter, TargetKind, Think, TimeLimit,
 };
 use fathom_units::{Bytes, Nanos};
 
@@ -394,6 +394,61 @@ fn workers_that_share_a_rate_have_parts() {
     assert_eq!(step.streams[0].workers[1].part, SharePart { index: 1, count: 2 });
     assert_eq!(step.streams[0].workload.coverage, Coverage::Independent);
     assert_eq!(plan.notes.len(), 1);
+}
+
+/// 256 blocks are 86, 85 and 85 of three workers: a pass of each ends with its own, so that all together do each block once.
+#[test]
+fn workers_end_their_passes_with_their_shares_of_the_blocks() {
+    for (workload, stream, expect) in [
+        ("", "workers = 3\npasses = 1", Some((1, 86))),
+        ("", "workers = 200\npasses = 1", Some((1, 2))),
+        // A worker without a block repeats another's.
+        ("", "workers = 300\npasses = 2", None),
+        ("", "engine = \"psync\"\nqueue_depth = 3\npasses = 1", Some((1, 86))),
+        ("", "workers = 3\npasses = 1\nrate = \"1k/s\"", Some((1, 86))),
+        ("files_end = \"stop\"", "workers = 4\npasses = 3", Some((3, 64))),
+        // Where each has as many, none comes to an end.
+        ("", "workers = 4\npasses = 3", None),
+        // Each goes through all of it.
+        ("", "workers = 3\npasses = 1\nworker_regions = \"same\"", None),
+        ("", "workers = 3\ntime = \"60s\"", None),
+        // A ramp ends within a pass, and arrivals do not wait for the end of one.
+        ("", "workers = 3\npasses = 1\nramp = \"1s\"", None),
+        ("", "workers = 3\npasses = 2\nrate = \"1k/s\"", None),
+    ] {
+        let text = format!(
+            "{HEAD}[workload.w]\naccess = \"random\"\ncoverage = \"once-per-pass\"\n{workload}\n[stream.s]\nsize = \"1MiB\"\n\
+             {stream}\n"
+        );
+        let (_, step) = planned(&read(&text), DISK, |_| {});
+        let stream = &step.streams[0];
+        let bytes = |blocks: u64| blocks * 4096;
+        let (ends, passes) = match expect {
+            Some((count, blocks)) => {
+                assert_eq!(stream.limits.bytes, Quota::AtMost(count * bytes(blocks)), "{text}");
+                (PassEnd::Stop, Passes::Counted { count, bytes: bytes(blocks), at_least: 0 })
+            }
+            None => (PassEnd::Anew, Passes::Endless),
+        };
+        assert_eq!((stream.workload.ends, stream.limits.passes), (ends, passes), "{text}");
+        assert_eq!(stream.workload.coverage, Coverage::OncePerPass, "{text}");
+    }
+}
+
+/// What is told to have no effect on a simulated device has none.
+#[test]
+fn a_simulated_device_has_none_of_what_is_for_storage() {
+    let options = "memory = \"mapped-huge\"\nmemory_shift = \"64B\"\nlocked_memory = \"1MiB\"\nfile_lock = \"exclusive\"\n\
+                   fresh_files = true\nflow = 1";
+    let text = |target: &str| format!("[target.t]\n{target}\n[stream.s]\ntime = \"60s\"\n{options}");
+    let of = |target: &str| planned(&read(&text(target)), Is::Absent, |_| {}).1.streams.remove(0);
+    let simulated = of("kind = \"sim\"\nsize = \"1GiB\"");
+    let plain = Memory { locked: Bytes::mib(1), ..Memory::default() };
+    assert_eq!(simulated.engine.memory, plain);
+    assert_eq!((simulated.lock, simulated.fresh_files, simulated.flow), (FileLock::None, false, None));
+    let real = of("path = \"/mnt/x\"\nsize = \"1GiB\"");
+    assert_ne!(real.engine.memory, plain);
+    assert_eq!((real.lock, real.fresh_files, real.flow.is_some()), (FileLock::Exclusive, true, true));
 }
 
 /// Two sections that lead to one place are one target, large enough for both.

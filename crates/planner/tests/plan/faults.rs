@@ -195,6 +195,10 @@ fn passes_that_workers_cannot_share_evenly_are_told() {
     ] {
         let stream = format!("passes = 1\nworkers = 3\nsize = \"{size}\"");
         check(&job("", "access = \"random\"", &stream), DISK, |_| {}, expect);
+        // Those that go once through all together do so exactly, but where a ramp has gone through some of it.
+        let once = "access = \"random\"\ncoverage = \"once-per-pass\"";
+        check(&job("", once, &stream), DISK, |_| {}, &[]);
+        check(&job("", once, &format!("{stream}\nramp = \"1s\"")), DISK, |_| {}, expect);
     }
 }
 
@@ -419,6 +423,26 @@ fn locked_memory_that_there_is_no_room_for() {
            leave engine out, or name psync",
         ],
     );
+}
+
+/// Whatever the limit, there is no more than the host has.
+#[test]
+fn no_more_memory_is_held_than_there_is() {
+    for (asked, workers, needs) in [
+        ("\"16GiB\"", 1, None),
+        ("\"8GiB\"", 3, Some("24 GiB")),
+        ("9223372036854775807", 1, Some("8192 PiB")),
+    ] {
+        let fault = needs.map(|needs| {
+            format!(
+                "plan.locked-memory: the memory that is held needs {needs} of locked memory, more than the host's memory of \
+                 16 GiB; ask for less: each worker holds that much"
+            )
+        });
+        let stream = format!("locked_memory = {asked}\nworkers = {workers}\nengine = \"psync\"");
+        let expect: Vec<&str> = fault.iter().map(String::as_str).collect();
+        check(&job("", "access = \"random\"", &stream), DISK, |_| {}, &expect);
+    }
 }
 
 #[test]

@@ -121,14 +121,18 @@ fn forbidden(intent: &Intent, facts: &Facts) -> Option<(&'static str, String)> {
 /// Takes the streams that cannot start out of what is to be run; there may be none left. Faults of another sort leave
 /// everything as it is.
 pub(super) fn split(attempt: Attempt, consent: &Consent, permitted: Permitted) -> (Attempt, Vec<Fallen>) {
-    if attempt.loaded.job.streams.len() > TRIED_MAX
+    let job = &attempt.loaded.job;
+    let starved = &attempt.loaded.extras.starved;
+    if job.streams.len() > TRIED_MAX
         || attempt.loaded.diagnostics.has_errors()
-        || !is_refused(&attempt, consent, permitted)
+        || (starved.is_empty() && !is_refused(&attempt, consent, permitted))
     {
         return (attempt, Vec::new());
     }
-    let job = &attempt.loaded.job;
-    let fates = job.streams.iter().filter_map(|stream| fate(job, stream, &attempt.facts, consent, permitted));
+    let fates = job.streams.iter().filter_map(|stream| {
+        let fate = || fate(job, stream, &attempt.facts, consent, permitted);
+        starvation(&stream.name, starved).or_else(fate)
+    });
     let mut fallen: Vec<Fallen> = fates.collect();
     let (mut rest, (mut plan, mut found)) = without(job, &fallen, &attempt.facts);
     let all: Option<Vec<Errno>> = errors(&found).map(|fault| limit(fault.code)).collect();
@@ -147,6 +151,15 @@ pub(super) fn split(attempt: Attempt, consent: &Consent, permitted: Permitted) -
     let Attempt { mut loaded, facts, .. } = attempt;
     loaded.job = rest;
     (Attempt { loaded, facts, plan, found }, fallen)
+}
+
+/// A stream whose share of a size is less than a block.
+fn starvation(stream: &str, starved: &[(String, Diagnostic)]) -> Option<Fallen> {
+    let (_, fault) = starved.iter().find(|(name, _)| name == stream)?;
+    let mut faults = Diagnostics::default();
+    faults.error(fault.code, fault.span, fault.message.clone(), fault.help.clone());
+    let (stream, errno) = (stream.to_owned(), Errno::INVAL.raw_os_error());
+    Some(Fallen { stream, errno, reasons: vec![fault.message.clone()], faults })
 }
 
 /// The job without these, and what it comes to.

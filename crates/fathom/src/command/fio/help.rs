@@ -1,5 +1,6 @@
 //! What `fathom fio` says about itself: its switches, its options, its engines. What is said of options is the front end's.
 
+use super::VERSION;
 use fathom_frontend::fio::{self, manual};
 
 const USAGE: &str = "\
@@ -43,9 +44,9 @@ fathom fio [switches] [options] [job files]: runs fio's job files and command li
 `fathom check JOB` shows every fault of a job file; docs/fio-compatibility.md says what differs from fio.
 ";
 
-/// The switches.
+/// The switches, behind whose they are: as with fio the first line says the version.
 pub(super) fn usage() -> String {
-    USAGE.to_owned()
+    format!("{VERSION}\n{USAGE}")
 }
 
 /// What is said: data, a message where something is not there, and fio's exit code.
@@ -64,7 +65,7 @@ impl Help {
 
 /// `--cmdhelp`: one option, or all of them. As with fio, one that is not there is no failure.
 pub(super) fn options(which: &str) -> Help {
-    if which.is_empty() || which == "all" {
+    if which == "all" {
         return Help::of(manual::all_options());
     }
     match manual::option(which) {
@@ -117,8 +118,9 @@ const ENGINES: [&str; 34] = [
 
 /// `--enghelp`: the engines there are, the options of one of them, or one of its options.
 pub(super) fn engines(which: &str) -> Help {
-    let (engine, option) = which.split_once(',').unwrap_or((which, ""));
-    if engine.is_empty() {
+    let (engine, option) =
+        which.split_once(',').map_or((which, None), |(engine, option)| (engine, Some(option)));
+    if which.is_empty() {
         let is_here = |engine: &&str| manual::engine_options(engine).is_some();
         let built: String = ENGINES.into_iter().filter(is_here).map(|name| format!("\t{name}\n")).collect();
         return Help::of(format!("Available IO engines:\n{built}"));
@@ -130,9 +132,7 @@ pub(super) fn engines(which: &str) -> Help {
     if options.is_empty() {
         return Help { text: format!("IO engine {engine} has no options\n"), fails: true, ..Help::default() };
     }
-    if option.is_empty() {
-        return Help::of(options);
-    }
+    let Some(option) = option else { return Help::of(options) };
     manual::engine_option(engine, option).map_or_else(
         || Help { text: "\n".to_owned(), message: format!("No such command: {option}"), fails: true },
         Help::of,

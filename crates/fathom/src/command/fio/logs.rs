@@ -80,6 +80,10 @@ fn is_stored(logs: &Logs, log: FioLog) -> bool {
 pub(super) fn show_stored(path: &Path) -> Result<(), String> {
     let fail = |reason: &dyn Display| format!("cannot read {}: {reason}", path.display());
     let file = File::open(path).map_err(|error| fail(&error))?;
+    // fio wants to read something, too.
+    if file.metadata().is_ok_and(|meta| meta.is_file() && meta.len() == 0) {
+        return Err(fail(&"it is empty"));
+    }
     let spared = Spared::without_targets(&[], &store_folder(None));
     let mut unread = None;
     output::write_with(Path::new("/dev/stdout"), &spared, |out| {

@@ -4,7 +4,7 @@ use super::super::ParsedJob;
 use super::super::settings::Settings;
 use super::super::values::Size;
 use super::workload::Lowered;
-use fathom_model::{Amount, Span, StreamOptions};
+use fathom_model::{Amount, Diagnostic, Level, Span, StreamOptions};
 use fathom_units::{Bytes, Ratio};
 
 /// Passes and bytes that end a clone of `count` files, unless only time does.
@@ -33,10 +33,7 @@ pub(super) fn set(
     match operations.io_size {
         None | Some(Size::Bytes(0)) => {}
         Some(Size::Percent(percent)) => {
-            let part = |all: u64| {
-                let percent = u64::from(percent);
-                (all / 100).saturating_mul(percent).saturating_add(all % 100 * percent / 100).max(1)
-            };
+            let part = |all: u64| share(percent, all).max(1);
             let share = match (size, files.filesize) {
                 // Of what is asked for, also where a device has less.
                 (Some(size), None) => Amount::Bytes(Bytes(part(size))),
@@ -57,6 +54,37 @@ pub(super) fn set(
             }
         }
     }
+}
+
+/// So many percent of these bytes, rounded down.
+fn share(percent: u8, all: u64) -> u64 {
+    let percent = u64::from(percent);
+    (all / 100).saturating_mul(percent).saturating_add(all % 100 * percent / 100)
+}
+
+/// What is said of a job whose `io_size` is a share of a known size, and less than its smallest block: fio 3.33 does not start
+/// it, whatever else bounds it.
+pub(super) fn shortfall(parsed: &ParsedJob) -> Option<Diagnostic> {
+    let Settings { operations, files, .. } = &parsed.settings;
+    let Some(Size::Percent(percent)) = operations.io_size else { return None };
+    let of_files = files.filesize.filter(|(low, high)| low == high);
+    let of_files = of_files.map(|(bytes, _)| bytes.saturating_mul(files.count.max(1)));
+    let all = match (operations.size, of_files) {
+        (Some(Size::Bytes(size)), Some(of_files)) if size > 0 => size.min(of_files),
+        (Some(Size::Bytes(size)), None) if size > 0 && files.filesize.is_none() => size,
+        (None | Some(Size::Bytes(0)), Some(of_files)) => of_files,
+        _ => return None,
+    };
+    let block = super::block_sizes(&parsed.settings).into_iter().map(|(low, _)| low).min()?;
+    let (part, all, block) = (Bytes(share(percent, all)), Bytes(all), Bytes(block));
+    // Of a size that is less than a block it is that which is wrong.
+    (part < block && block <= all).then(|| Diagnostic {
+        code: "fio.io-size",
+        level: Level::Error,
+        span: Some(parsed.settings.span("io_size", parsed.span)),
+        message: format!("io_size={percent}% of {all} is {part}, less than a block of {block}"),
+        help: "use smaller blocks, or a larger share".to_owned(),
+    })
 }
 
 /// `size` stays what is moved where a device is smaller, unless its end, or all of its blocks, end a pass. Observed with fio

@@ -60,11 +60,6 @@ pub(super) fn set_memory(options: &mut StreamOptions, parsed: &ParsedJob, faults
         "mmap" => MemoryKind::Mapped,
         "mmaphuge" => MemoryKind::MappedHuge,
         "mmapshared" => MemoryKind::MappedShared,
-        "cudamalloc" => {
-            let message = "mem=cudamalloc needs a GPU library that fathom does not have";
-            faults.error("fio.refused", place, message, "use mem=malloc or mem=mmap");
-            MemoryKind::Heap
-        }
         _ => MemoryKind::Heap,
     };
     if kind != MemoryKind::Heap {

@@ -39,6 +39,9 @@ use workload::Lowered;
 pub(super) use engines::{check_private, is_private, private_options};
 pub(crate) use targets::joined;
 
+/// How often the bins of a logged histogram can be halved: as often as there are powers of two in one of their groups.
+const COARSENESS_MAX: u8 = 6;
+
 /// Lowers all jobs into `job` and `extras`.
 pub(super) fn lower(
     jobs: &[ParsedJob],
@@ -194,7 +197,7 @@ impl Lowering<'_> {
                 base.rate_max.set(ByKind(vec![(Some(direction), rate)]), place);
             }
             self.set_kind_seeds(&mut base, &lowered, clones, parsed.settings.operations.all_rand_repeat);
-            let stream = self.add_stream(name, *span, base);
+            let stream = self.add_stream(name, parsed, base);
             for order in 0..clones {
                 self.add_clone(parsed, &stream, subjob_of(order, clones), subjob_of(order, clones));
             }
@@ -223,7 +226,7 @@ impl Lowering<'_> {
             }
             self.set_kind_seeds(&mut options, &lowered, 1, parsed.settings.operations.all_rand_repeat);
             let stream_name = if clones == 1 { name.clone() } else { format!("{name}.{subjob}") };
-            let stream = self.add_stream(&stream_name, *span, options);
+            let stream = self.add_stream(&stream_name, parsed, options);
             self.add_clone(parsed, &stream, 0, subjob);
         }
     }
@@ -314,8 +317,15 @@ impl Lowering<'_> {
         }
     }
 
-    fn add_stream(&mut self, name: &str, span: Span, options: StreamOptions) -> String {
-        let name = self.stream_names.unique(name);
+    fn add_stream(&mut self, name: &str, parsed: &ParsedJob, options: StreamOptions) -> String {
+        let (name, span) = (self.stream_names.unique(name), parsed.span);
+        // Where its engine moves bytes of files.
+        let has_files = !matches!(options.engine.get(), Engine::Net | Engine::Cpu | Engine::Exec)
+            && self.names.is_none()
+            && parsed.settings.trace.files.is_empty();
+        if has_files && let Some(fault) = amounts::shortfall(parsed) {
+            self.extras.starved.push((name.clone(), fault));
+        }
         self.job.streams.push(Named { name: name.clone(), span, options });
         self.stages.last_mut().expect("starts with one and only grows").streams.push(name.clone());
         self.sections.add(&name);
@@ -342,6 +352,7 @@ impl Lowering<'_> {
             .logs
             .clone()
             .map(|prefix| prefix.map(|prefix| if prefix.is_empty() { parsed.name.clone() } else { prefix }));
+        let coarseness = self.coarseness(parsed);
         self.group.jobs += 1;
         self.extras.clones.push(JobClone {
             stream: stream.to_owned(),
@@ -394,9 +405,24 @@ impl Lowering<'_> {
                 rate_ms: report.rate_windows_ms(),
                 average_ms: report.log_avg_ms,
                 histogram_ms: report.log_hist_ms,
-                coarseness: u8::try_from(report.hist_coarseness).unwrap_or(6),
+                coarseness,
             },
         });
+    }
+
+    /// How often the bins of a job's histograms are halved. Above the largest, fio 3.33 counts some bins twice; where no
+    /// histogram is logged it means nothing.
+    fn coarseness(&mut self, parsed: &ParsedJob) -> u8 {
+        let report = &parsed.settings.report;
+        let known = u8::try_from(report.hist_coarseness).ok().filter(|&halved| halved <= COARSENESS_MAX);
+        if known.is_none() && report.logs[3].is_some() {
+            let place = parsed.settings.span("log_hist_coarseness", parsed.span);
+            let message =
+                format!("log_hist_coarseness: {} is above {COARSENESS_MAX}", report.hist_coarseness);
+            let help = format!("write a whole number from 0 to {COARSENESS_MAX}");
+            self.faults.error("fio.bad-value", place, message, help);
+        }
+        known.unwrap_or(COARSENESS_MAX)
     }
 
     /// The target of a clone, and the region and bounds that follow from it.

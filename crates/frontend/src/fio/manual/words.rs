@@ -140,7 +140,6 @@ const WORDS: &[(&str, &[(&str, &str)])] = &[
             ("mmap", "Mapped memory"),
             ("mmaphuge", "Mapped huge pages"),
             ("mmapshared", "Mapped memory that is shared"),
-            ("cudamalloc", "Memory of a graphics device"),
         ],
     ),
     (

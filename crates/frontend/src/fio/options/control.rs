@@ -2,7 +2,7 @@
 
 use super::super::grammar::shortened;
 use super::super::settings::Settings;
-use super::super::values::{Misread, Unit, cpus, number};
+use super::super::values::{Misread, Unit, allowed_cpus, cpus, number};
 use super::Priority::{P0, P1, P2};
 use super::{NO_BOOLEAN, OptionRow, Value, accepted, built, refused};
 use fathom_model::{Kind, Literal, MemoryNodes, OptionValue, errno_of};
@@ -108,8 +108,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         "cpus_allowed",
         &[],
         P1,
-        Value::Text(|s, text, _| {
-            s.control.cpus = cpus(text)?;
+        Value::Text(|s, text, misreads| {
+            s.control.cpus = allowed_cpus(text, misreads)?;
             Ok(())
         }),
     ),

@@ -54,7 +54,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         &[],
         P0,
         Value::Text(|s, text, _| {
-            text.trim().clone_into(&mut s.engine.name);
+            // As with fio, a blank before it is a part of it, and no engine has one.
+            text.clone_into(&mut s.engine.name);
             Ok(())
         }),
     ),
@@ -90,10 +91,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         "mem",
         &["iomem"],
         P1,
-        Value::Word(
-            &["malloc", "shm", "shmhuge", "mmap", "mmaphuge", "mmapshared", "cudamalloc"],
-            |s, word, file| s.engine.memory = (word.to_owned(), file.map(str::to_owned)),
-        ),
+        Value::Word(&["malloc", "shm", "shmhuge", "mmap", "mmapshared", "mmaphuge"], |s, word, file| {
+            s.engine.memory = (word.to_owned(), file.map(str::to_owned));
+        }),
     ),
     built(
         "iomem_align",

@@ -1,15 +1,18 @@
 //! Rows of files, devices and how they are prepared.
 
 use super::super::settings::Settings;
-use super::super::values::{Unit, names};
+use super::super::values::{Misread, Unit, names};
 use super::Priority::{P0, P1, P2};
 use super::{NO_BOOLEAN, OptionRow, Value, accepted, built, refused};
 
 /// The largest zone: sums of two stay within what offsets can be.
 const ZONE_MAX: u64 = 1 << 61;
 
+/// Bytes of one list of names, as with fio (`PATH_MAX`, less the mark of its end). Further lines add further names.
+const LIST_BYTES_MAX: usize = 4095;
+
 pub(super) const ROWS: &[OptionRow] = &[
-    built("filename", &[], P0, Value::Text(|s, text, _| add_names(s, text))),
+    built("filename", &[], P0, Value::Text(add_names)),
     built(
         "directory",
         &[],
@@ -149,10 +152,26 @@ pub(super) const ROWS: &[OptionRow] = &[
     refused("dp_scheme", &[], &[], "placement hints need commands past the block layer, which are not sent"),
 ];
 
-/// Adds names to those that are there, each below the first directory given so far: fio joins them at this moment.
-fn add_names(s: &mut Settings, text: &str) -> Result<(), String> {
+/// Adds names to those that are there, each below the first directory given so far: fio joins them at this moment. Of a
+/// command line, too, it takes no blanks around them, and nothing from a sign of a comment on.
+fn add_names(s: &mut Settings, text: &str, misreads: &mut Vec<Misread>) -> Result<(), String> {
+    if text.len() > LIST_BYTES_MAX {
+        let length = text.len();
+        return Err(format!(
+            "the list of {length} bytes is above {LIST_BYTES_MAX}; give the option twice, with a part of it each"
+        ));
+    }
+    let kept = text.split([';', '#']).next().unwrap_or_default().trim();
+    if kept != text.trim() {
+        misreads.push(Misread {
+            piece: text.trim().to_owned(),
+            reads_as: format!("\"{kept}\""),
+            because: "a comment begins at ; and #, on a command line too",
+            instead: kept.to_owned(),
+        });
+    }
     let directory = s.files.directories.first().cloned();
-    let new = names(text).into_iter().map(|name| match &directory {
+    let new = names(kept).into_iter().map(|name| match &directory {
         Some(directory) => super::super::lower::joined(directory, &name),
         None => name,
     });

@@ -249,9 +249,7 @@ pub(crate) fn apply(
             }
         }
     }
-    // A text that may be absent is, where there is nothing behind its sign.
-    let is_absent = matches!(row.value, Value::OptionalText(_)) && text.is_empty();
-    Some((row, line.value.clone().filter(|_| !is_absent)))
+    Some((row, line.value.clone()))
 }
 
 /// How many zones this value of an option counts, where the option may and the value does. Of a list fio keeps the last.

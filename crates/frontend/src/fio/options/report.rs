@@ -168,7 +168,13 @@ pub(super) const ROWS: &[OptionRow] = &[
     ),
     built("log_avg_msec", &[], P0, Value::Count(0, u32::MAX as u64, |s, ms| s.report.log_avg_ms = ms)),
     built("log_hist_msec", &[], P1, Value::Count(0, u32::MAX as u64, |s, ms| s.report.log_hist_ms = ms)),
-    built("log_hist_coarseness", &[], P1, Value::Count(0, 6, |s, n| s.report.hist_coarseness = n)),
+    // What is above 6 is refused where there is a histogram to log: fio takes it in any case.
+    built(
+        "log_hist_coarseness",
+        &[],
+        P1,
+        Value::Count(0, u32::MAX as u64, |s, n| s.report.hist_coarseness = n),
+    ),
     built(
         // As fio 3.33 calls it; since 3.36 the names are the other way round.
         "log_max_value",
