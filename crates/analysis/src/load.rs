@@ -123,6 +123,20 @@ impl LoadPoint {
         }
     }
 
+    /// By how much that may lie off by chance in one measurement, in seconds: the standard error of independent operations; of a
+    /// quantile the way to the one that as many more operations make (the binomial's standard deviation).
+    pub fn scatter_s(&self, goal: &LatencyGoal) -> f64 {
+        let count = self.response.moments.count.max(1) as f64;
+        match goal.quantile {
+            None => self.response.moments.stddev_ns() / 1e9 / count.sqrt(),
+            Some(q) => {
+                let limit_s = goal.limit.as_secs_f64();
+                let above = (q + (q * (1.0 - q) / count).sqrt()).min(1.0);
+                (self.quantile_s(above, limit_s) - self.quantile_s(q, limit_s)).max(0.0)
+            }
+        }
+    }
+
     /// A quantile of the response time, in seconds, that is held against a limit. Where it lies in the bucket of the limit, and of the
     /// shortest of all, that one is what most operations take that wait for nothing (a device of constant service): the bucket's
     /// upper end, which stands for it else, would exceed a limit that all of them keep exactly.

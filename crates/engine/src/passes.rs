@@ -251,21 +251,24 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             verifier.begin_pass(&self.generator);
         }
         let Some(reopen) = self.reopen else { return true };
-        self.engine.close();
-        let reopened = reopen().and_then(|targets| {
-            if let Some(verifier) = &mut self.verifier {
-                verifier.reopened(&targets).map_err(|error| format!("cannot verify: {error}"))?;
-            }
-            let buffers = Rc::clone(&self.buffers);
-            let setup = Setup { targets, queue_depth: self.stream.queue_depth, buffers, seed: self.seed };
-            self.engine.open(setup).map_err(|error| error.to_string())
-        });
+        let reopened = reopen().and_then(|targets| self.open_instead(targets));
         if let Err(reason) = reopened {
             self.stuck = Some(reason);
             self.state = State::Drain;
             return false;
         }
         true
+    }
+
+    /// Closes what is open, and opens this in its place; the error says why it cannot.
+    pub(crate) fn open_instead(&mut self, targets: Vec<OpenTarget>) -> Result<(), String> {
+        self.engine.close();
+        if let Some(verifier) = &mut self.verifier {
+            verifier.reopened(&targets).map_err(|error| format!("cannot verify: {error}"))?;
+        }
+        let buffers = Rc::clone(&self.buffers);
+        let setup = Setup { targets, queue_depth: self.stream.queue_depth, buffers, seed: self.seed };
+        self.engine.open(setup).map_err(|error| error.to_string())
     }
 
     /// True when a quota is used up: `allow` will say so at the next turn.

@@ -27,6 +27,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -282,16 +283,7 @@ impl Ready {
                 return self.open_target(stream, extent.target as usize);
             }
             if stream.changes() {
-                let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-                let fail = |error: io::Error| PrepareError::system("cannot create", path, error);
-                let file = File::from(
-                    fs::open(path, flags | OFlags::EXCL, Mode::from_raw_mode(0o644))
-                        .map_err(|error| fail(error.into()))?,
-                );
-                mark::begin(&file, &used.run());
-                let meta = file.metadata().map_err(fail)?;
-                used.insert(path, UsedFile::written(&meta, true, 0..=target.size.0));
-                self.claims.made().insert(path.clone());
+                self.make_again(path, target.size)?;
             }
             Ok(OpenTarget {
                 handle: TargetHandle::File(open_for(stream, stream.changes(), path)?),
@@ -300,6 +292,52 @@ impl Ready {
             })
         };
         plan.extents.iter().map(open).collect()
+    }
+
+    /// Opens what one worker works on once more, after a command of its stream that may have removed its files: what is written is
+    /// made again. `None` where all files are those that were opened.
+    pub(crate) fn open_again(
+        &self,
+        stream: &Stream,
+        plan: &WorkerPlan,
+    ) -> Result<Option<Vec<OpenTarget>>, OpenError> {
+        let mut are_same = true;
+        for extent in &plan.extents {
+            let target = &self.step.targets[extent.target as usize];
+            let TargetKind::File { path, .. } = &target.kind else { continue };
+            let Some(before) = self.files.get(path) else { continue };
+            let writes = stream.changes_target(extent.target as usize);
+            match std::fs::metadata(path) {
+                Ok(meta) if (meta.dev(), meta.ino()) == *before => continue,
+                Ok(_) if writes => {
+                    return Err(PrepareError::changed(
+                        path,
+                        "the command before its load has put another file there",
+                    ));
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound && writes => {
+                    self.make_again(path, target.size)?;
+                }
+                Ok(_) | Err(_) => {}
+            }
+            are_same = false;
+        }
+        let open = |extent: &Extent| self.open_target(stream, extent.target as usize);
+        if are_same { Ok(None) } else { plan.extents.iter().map(open).collect::<Result<_, _>>().map(Some) }
+    }
+
+    /// Makes a file that the run had, and that is not there any more.
+    fn make_again(&self, path: &Path, size: Bytes) -> Result<(), PrepareError> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let fail = |error: io::Error| PrepareError::system("cannot create", path, error);
+        let file = fs::open(path, flags, Mode::from_raw_mode(0o644)).map_err(|error| fail(error.into()))?;
+        let file = File::from(file);
+        let used = &self.claims.used;
+        mark::begin(&file, &used.run());
+        let meta = file.metadata().map_err(fail)?;
+        used.insert(path, UsedFile::written(&meta, true, 0..=size.0));
+        self.claims.made().insert(path.to_owned());
+        Ok(())
     }
 
     /// Takes in what a worker has made at the names that it worked on: it is the run's from here on.

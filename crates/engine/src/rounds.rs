@@ -68,7 +68,7 @@ impl Left {
     /// Counts down to the next batch that is read back, with so many writes that were not gone through yet: no more of them
     /// than a backlog wait at any time.
     fn count_checks(&mut self, rule: &VerifyRule, unchecked: u64) {
-        if let VerifySchedule::Backlog { operations, batch: _ } = rule.schedule {
+        if let VerifySchedule::Backlog { operations, .. } = rule.schedule {
             let anew = operations.saturating_sub(unchecked).max(1);
             self.until_check = if self.owed > 0 { self.look_after.min(self.owed).min(anew) } else { anew };
         }
@@ -90,7 +90,7 @@ impl Left {
     fn due(&mut self, rule: &VerifyRule) -> impl Iterator<Item = (Errand, u64)> + use<> {
         let trims = rule.trims.filter(|_| self.until_trim == 0).map(|trims| (Errand::Trim, trims.batch));
         let checks = match rule.schedule {
-            VerifySchedule::Backlog { operations: _, batch } if self.until_check == 0 => {
+            VerifySchedule::Backlog { batch, .. } if self.until_check == 0 => {
                 Some((Errand::Check, if self.owed > 0 { self.owed } else { batch }))
             }
             _ => None,
@@ -199,7 +199,11 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             } else {
                 self.course.next(std::mem::take(&mut left.unmoved))
             };
-            if rule.schedule != VerifySchedule::Never && !self.is_stopped() {
+            if let VerifySchedule::Backlog { alone: true, .. } = rule.schedule {
+                if next.is_some() && !self.is_stopped() {
+                    now = self.check_the_rest(now)?;
+                }
+            } else if rule.schedule != VerifySchedule::Never && !self.is_stopped() {
                 let start = now;
                 now = self.verify_phase(end, next.is_none())?;
                 between = between.after(now.since(start));
@@ -214,6 +218,17 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             }
             left.pass = bytes;
         }
+    }
+
+    /// Reads back what is left of a round as a part of the load: the next begins with all of it checked.
+    fn check_the_rest(&mut self, now: Nanos) -> Result<Nanos, EngineError> {
+        self.resume(now);
+        let now = self.go_over(Errand::Check, u64::MAX, now)?;
+        self.add_usage();
+        if let Some(verifier) = &mut self.verifier {
+            verifier.end_round(Nanos::ZERO);
+        }
+        Ok(now)
     }
 
     /// Leaves the writes of the ramp alone and begins the sequence anew, so that what counts is the same after any ramp.

@@ -204,6 +204,11 @@ impl Seat {
             Ok(None) => return Ok(Some(worker.never_started(step_start, None))),
             Err(reason) => return Ok(Some(worker.never_started(step_start, Some(reason)))),
         };
+        if stream.control.before.is_some()
+            && let Err(reason) = open_again(&mut worker, ready, stream, plan)
+        {
+            return Ok(Some(worker.never_started(step_start, Some(reason))));
+        }
         let awaited = awaited.max(took);
         // All workers of the stream start together, as those of the step did.
         let is_released_now = is_virtual || stream.control.after.is_empty();
@@ -307,6 +312,19 @@ struct Fitted<E> {
     files: Vec<Option<FileIdentity>>,
     /// What it was opened for, where it may serve another step.
     fit: Option<Fit>,
+}
+
+/// Opens the files of a worker once more where the command that came before its load has removed or replaced them: else it would
+/// write what nobody finds.
+fn open_again<E: Engine, C: Clock>(
+    worker: &mut Worker<'_, E, C>,
+    ready: &Ready,
+    stream: &Stream,
+    plan: &WorkerPlan,
+) -> Result<(), (Errno, String)> {
+    let errno = |error: &OpenError| error.raw_os_error().map_or(Errno::CANCELED, Errno::from_raw_os_error);
+    let targets = ready.open_again(stream, plan).map_err(|error| (errno(&error), error.to_string()))?;
+    targets.map_or(Ok(()), |targets| worker.open_instead(targets).map_err(|reason| (Errno::CANCELED, reason)))
 }
 
 /// Puts the calling thread on CPUs, and its memory, of NUMA nodes.

@@ -30,6 +30,10 @@ struct List {
     folders: BTreeMap<PathBuf, (u64, u64)>,
     /// Devices that it only reads, and that nobody wrote when it began.
     still_devices: BTreeSet<PathBuf>,
+    /// Paths at which a later step has found another file than the one that an earlier step wrote.
+    replaced: BTreeSet<PathBuf>,
+    /// Files that it has removed itself, by device and inode: links to them lead nowhere since.
+    removed: BTreeSet<(u64, u64)>,
 }
 
 /// A file that a run has opened.
@@ -72,8 +76,12 @@ impl UsedFile {
         Self { device: meta.dev(), inode: meta.ino(), ours, left: Left::still(meta) }
     }
 
+    fn identity(&self) -> (u64, u64) {
+        (self.device, self.inode)
+    }
+
     fn is(&self, meta: &Metadata) -> bool {
-        (self.device, self.inode) == (meta.dev(), meta.ino())
+        self.identity() == (meta.dev(), meta.ino())
     }
 
     /// Whether this is the file, as the run left it.
@@ -124,6 +132,13 @@ impl Used {
         self.list().files.insert(path.to_owned(), file);
     }
 
+    /// Takes note that a file is gone by the run's own doing, if it is.
+    fn note_removed(&self, path: &Path, file: &UsedFile) {
+        if std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            self.list().removed.insert(file.identity());
+        }
+    }
+
     /// A folder that was not there and is made above a file.
     pub(crate) fn made_folder(&self, path: &Path) {
         if let Ok(meta) = std::fs::symlink_metadata(path) {
@@ -146,7 +161,10 @@ impl Used {
         is_made: bool,
         grows_to: Option<Bytes>,
     ) -> bool {
-        let files = &mut self.list().files;
+        let List { run: _, files, folders: _, still_devices: _, replaced, removed: _ } = &mut *self.list();
+        if files.get(path).is_some_and(|earlier| earlier.is_written() && !earlier.is(meta)) {
+            replaced.insert(path.to_owned());
+        }
         let earlier = files.get(path).filter(|earlier| earlier.is(meta));
         let ours = is_made
             || earlier.map_or_else(|| mark::is_ours(file), |earlier| earlier.ours && earlier.fits(meta));
@@ -167,7 +185,7 @@ impl Used {
     /// A file is laid out. `written`: the size below which the step writes it, and whether it may shrink; `None` when the
     /// step only reads it.
     pub(crate) fn laid_out(&self, path: &Path, file: &File, written: Option<(Bytes, bool)>) {
-        let List { run, files, folders: _, still_devices: _ } = &mut *self.list();
+        let List { run, files, folders: _, still_devices: _, replaced: _, removed: _ } = &mut *self.list();
         let Some(used) = files.get_mut(path) else { return };
         let ours = used.ours;
         match written {
@@ -191,20 +209,38 @@ impl Used {
         if std::fs::symlink_metadata(path).is_ok_and(|meta| is_made_here(&meta)) {
             // The first failure is the one to report; what cannot be removed either was never complete.
             drop(std::fs::remove_file(path));
+            // What a further try makes there takes the place of nothing.
+            self.list().files.remove(path);
         }
     }
 }
 
+/// Whether files and folders go: the last step that has one says so.
+fn removed_after(steps: &[Step]) -> BTreeMap<&Path, bool> {
+    fn of_target(target: &Target) -> Option<(&Path, bool)> {
+        match &target.kind {
+            TargetKind::File { path, remove_after, .. } | TargetKind::Folder { path, remove_after, .. } => {
+                Some((path, *remove_after))
+            }
+            _ => None,
+        }
+    }
+    steps.iter().flat_map(|step| &step.targets).filter_map(of_target).collect()
+}
+
 /// Ends a run's hold on its files: those that are to be removed are, where fathom made them; the marks of those that it
-/// wrote are brought up to date. What someone else has changed meanwhile is left to them, and told. To be called when the
-/// claims have been given back.
+/// wrote are brought up to date. What someone else has changed meanwhile is left to them, and told; so is what is not there
+/// any more of that which the run wrote. To be called when the claims have been given back.
 pub fn clean_up(steps: &[Step], used: &Used) -> Tidied {
     let mut tidied = Tidied::default();
     let mut seen = BTreeSet::new();
+    let by_name = worked_on_by_name(steps);
+    let removes = removed_after(steps);
     for target in steps.iter().flat_map(|step| &step.targets) {
         let (path, remove) = match &target.kind {
-            TargetKind::File { path, layout: _, remove_after }
-            | TargetKind::Folder { path, made: _, remove_after } => (path, *remove_after),
+            TargetKind::File { path, .. } | TargetKind::Folder { path, .. } => {
+                (path, removes.get(path.as_path()).is_some_and(|removes| *removes))
+            }
             TargetKind::BlockDevice { path } => (path, false),
             TargetKind::MemoryDevice { .. } | TargetKind::Null | TargetKind::Sim(_) | TargetKind::Peer(_) => {
                 continue;
@@ -221,13 +257,26 @@ pub fn clean_up(steps: &[Step], used: &Used) -> Tidied {
         }
         // What the run has not opened it has no say in.
         let Some(file) = used.list().files.get(path).cloned() else { continue };
+        let is_by_name = by_name.contains(path.as_path());
+        if !is_by_name && used.list().replaced.contains(path) {
+            tidied.remarks.push(format!(
+                "{} was another file in an earlier step: what was written to that one cannot be looked at",
+                path.display()
+            ));
+        }
         if !(file.is_written() || file.ours && remove) {
             tidied.remarks.extend(disturbed(path, &file));
-        } else if file.ours
-            && let Err(error) = release(path, &file, remove, &mut tidied.remarks)
-            && error.kind() != io::ErrorKind::NotFound
-        {
-            tidied.left_behind.push((path.clone(), error));
+        } else if !is_by_name && let Some(lost) = lost(path, &file, file.ours && remove) {
+            // A link is lost with the file that it led to, which this run may have removed itself.
+            let is_own = used.list().removed.contains(&file.identity());
+            tidied.remarks.extend((!is_own).then_some(lost));
+        } else if file.ours {
+            match release(path, &file, remove, &mut tidied.remarks) {
+                Ok(()) if remove => used.note_removed(path, &file),
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => tidied.left_behind.push((path.clone(), error)),
+            }
         }
     }
     remove_trees(steps, used, &mut tidied);
@@ -246,7 +295,7 @@ pub fn remove_early(targets: &[Target], claims: &Claims) -> Vec<String> {
     for target in targets {
         let TargetKind::File { path, layout: _, remove_after: true } = &target.kind else { continue };
         let Some(file) = used.list().files.get(path).filter(|file| file.ours).cloned() else { continue };
-        let identity = (file.device, file.inode);
+        let identity = file.identity();
         // Its own sign would be taken for another's.
         if claims.shows_as_read(identity) {
             continue;
@@ -254,6 +303,7 @@ pub fn remove_early(targets: &[Target], claims: &Claims) -> Vec<String> {
         claims.unlock(identity);
         let removed = release(path, &file, true, &mut remarks);
         if removed.is_ok() || removed.is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            used.note_removed(path, &file);
             used.list().files.remove(path);
         }
     }
@@ -280,6 +330,31 @@ fn remove_trees(steps: &[Step], used: &Used, tidied: &mut Tidied) {
             Err(error) => tidied.left_behind.push((folder.clone(), error)),
         }
     }
+}
+
+/// Paths of steps whose streams make and remove what has a name: that another file is there, or none, is their work.
+fn worked_on_by_name(steps: &[Step]) -> BTreeSet<&Path> {
+    let by_name = |step: &&Step| step.streams.iter().any(|stream| stream.engine.kind.of_names().is_some());
+    let targets = steps.iter().filter(by_name).flat_map(|step| &step.targets);
+    let paths = targets.filter_map(|target| match &target.kind {
+        TargetKind::File { path, .. } | TargetKind::Folder { path, .. } => Some(path.as_path()),
+        _ => None,
+    });
+    paths.collect()
+}
+
+/// What has become of a file that the run has written or laid out, where it is not at its path any more. What is in the place of
+/// one that was to be removed is told where that is tried.
+fn lost(path: &Path, used: &UsedFile, removes: bool) -> Option<String> {
+    let fate = match std::fs::metadata(path) {
+        Ok(meta) if removes || used.is(&meta) => return None,
+        Ok(_) => "is another file than the run has opened",
+        Err(error) if error.kind() == io::ErrorKind::NotFound && used.is_written() => {
+            "is gone since the run began"
+        }
+        Err(_) => return disturbed(path, used),
+    };
+    Some(format!("{} {fate}: what was written to it cannot be looked at", path.display()))
 }
 
 /// What has become of a file that was only read, where it is not as it was.

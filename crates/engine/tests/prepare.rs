@@ -534,6 +534,56 @@ fn what_took_the_place_of_a_file_is_not_removed() {
 }
 
 #[test]
+fn what_is_gone_of_that_which_a_run_wrote_is_told() {
+    let stage = Stage::new();
+    let path = stage.path("f");
+    let step = keeping(writing(&path));
+    let remove = || std::fs::remove_file(&path).unwrap();
+    let replace = || std::fs::rename(stage.filled("other", 1 << 20, 5), &path).unwrap();
+    let gone = "f is gone since the run began: what was written to it cannot be looked at";
+    for is_theirs in [false, true] {
+        for (says, happens) in [
+            (gone, &remove as &dyn Fn()),
+            ("f is another file than the run has opened: what was", &replace as &dyn Fn()),
+        ] {
+            if is_theirs {
+                stage.filled("f", 1 << 20, 1);
+            }
+            let Tidied { left_behind, remarks } = leave(std::slice::from_ref(&step), happens);
+            assert!(left_behind.is_empty() && remarks.len() == 1, "{left_behind:?} {remarks:?}");
+            assert!(remarks[0].contains(says), "{remarks:?}");
+            // The next one finds none, or one of its own.
+            drop(std::fs::remove_file(&path));
+        }
+    }
+    // One that was to be removed is missed all the same.
+    let remarks = leave(&[writing(&path)], remove).remarks;
+    assert!(remarks.len() == 1 && remarks[0].contains(gone), "{remarks:?}");
+}
+
+#[test]
+fn a_later_step_that_finds_another_file_tells_it() {
+    let stage = Stage::new();
+    let path = stage.path("f");
+    let step = keeping(writing(&path));
+    let claims = Arc::new(Claims::default());
+    let ready = || {
+        prepare(step.clone(), 0, &claims, &mut |_| {}, &AtomicBool::new(false)).expect("it can be prepared");
+    };
+    ready();
+    ready();
+    std::fs::rename(stage.filled("other", 1 << 20, 5), &path).unwrap();
+    ready();
+    let used = claims.used();
+    drop(claims);
+    let remarks = clean_up(std::slice::from_ref(&step), &used).remarks;
+    assert!(
+        remarks.len() == 1 && remarks[0].contains("f was another file in an earlier step"),
+        "{remarks:?}"
+    );
+}
+
+#[test]
 fn a_layout_that_stops_leaves_what_took_its_place() {
     let stage = Stage::new();
     let path = stage.path("f");

@@ -38,7 +38,7 @@ fn rule(schedule: VerifySchedule, ledger: Ledger) -> VerifyRule {
 }
 
 const AFTER: VerifySchedule = VerifySchedule::AfterRound;
-const BACKLOG: VerifySchedule = VerifySchedule::Backlog { operations: 7, batch: 3 };
+const BACKLOG: VerifySchedule = VerifySchedule::Backlog { operations: 7, batch: 3, alone: false };
 
 /// Runs a stream of writes with this rule on a file of its own.
 fn outcome(path: &Path, rule: VerifyRule, change: impl FnOnce(&mut Stream)) -> Outcome {
@@ -347,7 +347,7 @@ fn reading_back_is_no_part_of_what_is_measured() {
 #[test]
 fn what_a_backlog_reads_back_competes_with_the_load() {
     let folder = tempfile::tempdir().unwrap();
-    let rule = rule(VerifySchedule::Backlog { operations: 4, batch: 4 }, Ledger::NotNeeded);
+    let rule = rule(VerifySchedule::Backlog { operations: 4, batch: 4, alone: false }, Ledger::NotNeeded);
     let outcome = outcome(&folder.path().join("file"), rule, |stream| {
         stream.workload.coverage = Coverage::OncePerPass;
         stream.limits.bytes = Quota::AtMost(LENGTH);

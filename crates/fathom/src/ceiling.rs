@@ -161,7 +161,7 @@ pub(crate) fn keep(facts: &Facts, measured: &Ceiling) -> Result<(Ceiling, PathBu
     let best = best(known(facts).as_ref(), measured);
     let text = json!({ "machine": machine(facts), "ceiling": best }).to_string();
     // Renamed into place: a run that looks at the same time sees the old one or the new one.
-    output::replace(&path, &text).map_err(say)?;
+    output::replace(&path, text.as_bytes()).map_err(say)?;
     Ok((best, path))
 }
 

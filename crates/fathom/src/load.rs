@@ -401,6 +401,8 @@ pub(crate) fn with_surroundings<R>(with: impl FnOnce(&fio::Surroundings<'_>) -> 
             kind.is_block_device() || kind.is_char_device() || kind.is_fifo() || kind.is_socket()
         })
     };
+    let length =
+        |path: &str| std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file).map(|meta| meta.len());
     let cpus = std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(1));
     let memory = rustix::system::sysinfo();
     let made = with(&fio::Surroundings {
@@ -410,6 +412,7 @@ pub(crate) fn with_surroundings<R>(with: impl FnOnce(&fio::Surroundings<'_>) -> 
         below: &files_below,
         variable: &variable,
         is_special: &is_special,
+        length: &length,
         cpus,
         page_size_bytes: rustix::param::page_size() as u64,
         memory_mib: (memory.totalram.saturating_mul(u64::from(memory.mem_unit))) >> 20,

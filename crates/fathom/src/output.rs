@@ -414,10 +414,10 @@ fn reserve(file: &File, old: u64, length: u64) -> std::io::Result<()> {
     }
 }
 
-/// Puts a new file with this text in the place of whatever has the name `path`, whole or not at all.
-pub(crate) fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+/// Puts a new file with this content in the place of whatever has the name `path`, whole or not at all.
+pub(crate) fn replace(path: &Path, content: &[u8]) -> std::io::Result<()> {
     let (mut file, part) = create_part(path, None)?;
-    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    let written = file.write_all(content).and_then(|()| file.sync_all());
     written.and_then(|()| std::fs::rename(&part, path)).inspect_err(|_| {
         // What is left of it is of no use to anyone.
         let _ = std::fs::remove_file(&part);

@@ -19,7 +19,10 @@ use fathom_planner::safety::{self, Consent, PeersAllowed, Verdict};
 use fathom_planner::search::Search;
 use fathom_planner::{ENGINE_UNAVAILABLE, Plan, PlanNote};
 use fathom_run::{Bus, Changes, RunError, RunOutcome, RunRequest, Sink, Stop};
-use fathom_schema::{EnvironmentFact, Event, Facts, Note, NoteKind, Record, RunStarted, Severity};
+use fathom_schema::{
+    EnvironmentFact, Event, Facts, Note, NoteKind, Outcome, Record, RunFinished, RunStarted, Severity,
+    TargetFact,
+};
 use fathom_store::{Detail, StoreError};
 use fathom_units::Nanos;
 use std::borrow::Cow;
@@ -99,7 +102,18 @@ pub(crate) fn plan_by(
     store: &Path,
     planner: impl FnOnce(&Job, &Facts, u64) -> (Option<Plan>, Diagnostics),
 ) -> Result<Planned, Exit> {
-    attempt_by(loaded, consent, store, planner)?.settle()
+    plan_going_on(loaded, consent, store, &|_| false, planner)
+}
+
+/// As [`plan_by`], of a run that goes on from another: `is_left` says which files that one left: they are its own.
+pub(crate) fn plan_going_on(
+    loaded: Loaded,
+    consent: &ConsentArgs,
+    store: &Path,
+    is_left: &dyn Fn(&TargetFact) -> bool,
+    planner: impl FnOnce(&Job, &Facts, u64) -> (Option<Plan>, Diagnostics),
+) -> Result<Planned, Exit> {
+    attempt_by(loaded, consent, store, planner)?.settle_but_for(is_left)
 }
 
 /// A job that was looked at and planned, whether or not it can run: what is wrong with it there is not printed yet.
@@ -136,9 +150,14 @@ fn attempt_by(
 impl Attempt {
     /// Prints the faults; `Err` when it cannot run.
     pub(crate) fn settle(self) -> Result<Planned, Exit> {
+        self.settle_but_for(&|_| false)
+    }
+
+    /// As [`Attempt::settle`], where the run takes over files that its mark does not show as fathom's: those are removed as asked.
+    fn settle_but_for(self, is_left: &dyn Fn(&TargetFact) -> bool) -> Result<Planned, Exit> {
         let Self { mut loaded, facts, plan, found } = self;
         loaded.diagnostics.extend(found);
-        for path in plan.iter().flat_map(|plan| kept_files(plan, &facts)) {
+        for path in plan.iter().flat_map(|plan| kept_files(plan, &facts, is_left)) {
             let message = format!("{} was to be removed and is left: fathom did not make it", path.display());
             loaded.diagnostics.warn("target.kept", None, message, "remove it by hand");
         }
@@ -162,6 +181,9 @@ impl Attempt {
             .chain(kept)
             .map(|(kind, severity, message)| Note { at: Nanos::ZERO, kind, severity, message })
             .collect();
+        let outcome = Outcome::Failed { reason: "none of its jobs could start".to_owned() };
+        let wall_ms = record.started.wall_ms;
+        record.finished = Some(RunFinished { outcome, wall_ms, drives: Vec::new() });
         record
     }
 }
@@ -425,13 +447,15 @@ fn check_commands(planned: &Planned, store: &Path) -> Result<(), Exit> {
     Ok(())
 }
 
-/// Files that the job wants removed after the run and that stay, since they were there before and are not fathom's.
-fn kept_files(plan: &Plan, facts: &Facts) -> Vec<PathBuf> {
+/// Files that the job wants removed after the run and that stay, since they were there before and are not fathom's, nor left by
+/// the run that this one goes on from.
+fn kept_files(plan: &Plan, facts: &Facts, is_left: &dyn Fn(&TargetFact) -> bool) -> Vec<PathBuf> {
     let wanted = plan.intents.iter().filter(|intent| intent.removes);
     let facts = facts.by_path();
     let is_foreign = |path: &Path| {
-        let fact = facts.get(path);
-        fact.and_then(|fact| fact.file.as_ref()).is_some_and(|file| !file.made_by_fathom)
+        facts
+            .get(path)
+            .is_some_and(|fact| fact.file.as_ref().is_some_and(|file| !file.made_by_fathom) && !is_left(fact))
     };
     wanted.map(|intent| intent.path.clone()).filter(|path| is_foreign(path)).collect()
 }

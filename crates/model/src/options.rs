@@ -163,7 +163,7 @@ options! {
     verify_pattern: VerifyPattern, Kind::Structured("0x…, \"text\", whole numbers and %o, in a row"), fio "verify_pattern", example "\"0xdeadbeef%o\"";
     /// Bytes of an operation after which the pattern begins anew, with the offset of that place for `%o`. Defaults to the whole operation, through which the pattern goes on.
     verify_pattern_interval: Bytes, Kind::Size, fio "verify_pattern_interval", example "\"512B\"";
-    /// When writes are read back and checked: after each pass, or never (they only carry what makes them checkable).
+    /// When writes are read back and checked: after each pass, only as a backlog while the load goes on, or never (they only carry what makes them checkable).
     verify_when: VerifyWhen = VerifyWhen::AfterPass, Kind::Choice(VerifyWhen::WORDS), fio "do_verify", example "\"never\"";
     /// Distance of the headers inside an operation. Defaults to the operation, or to what divides all block sizes.
     verify_interval: Bytes, Kind::Size, fio "verify_interval", example "\"4KiB\"";

@@ -11,7 +11,6 @@ mod places;
 mod priority;
 mod settling;
 mod traces;
-mod verification;
 
 use crate::diagnostic::nearest;
 use crate::literal::Literal;
@@ -24,7 +23,6 @@ pub use settling::{Steady, SteadyBound, SteadyFigure};
 use std::fmt::Display;
 use std::str::FromStr;
 pub use traces::TraceSkips;
-pub use verification::{PatternPiece, VerifyPattern};
 
 /// Declares an option type that is one of a few words.
 macro_rules! choice {
@@ -68,6 +66,8 @@ mod engine;
 pub use engine::{CpuWork, Engine, StatCall};
 mod peer;
 pub use peer::{PeerAddress, PeerProtocol};
+mod verification;
+pub use verification::{PatternPiece, VerifyPattern, VerifyWhen};
 
 choice! {
     /// What else ends with a worker.
@@ -344,16 +344,6 @@ choice! {
         Null = "null",
     }
 }
-choice! {
-    /// When writes are read back.
-    VerifyWhen {
-        /// After each pass.
-        AfterPass = "after-pass",
-        /// Not by this run.
-        Never = "never",
-    }
-}
-
 /// A size, or a share of what is there.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Amount {

@@ -6,7 +6,7 @@ use crate::engines;
 use crate::operations::Operations;
 use crate::remarks::Remarks;
 use crate::targets::{Addressed, Class};
-use fathom_model::{Amount, Dialect, Engine, Job, Layout, Named, StreamOptions};
+use fathom_model::{Amount, Dialect, Engine, Job, Layout, Named, StreamOptions, TargetOptions};
 use fathom_schema::Extent;
 use fathom_units::{Bytes, Ratio, saturating_sum};
 use std::collections::HashMap;
@@ -108,17 +108,20 @@ impl Grown {
 
 /// By stream of a job of fio: what it knows of its file. Of streams on several sections nothing is said.
 pub(crate) fn grown(job: &Job) -> Vec<Grown> {
-    let layouts: HashMap<&str, Layout> =
-        job.targets.iter().map(|section| (section.name.as_str(), *section.options.layout.get())).collect();
-    let mut lengths: HashMap<&str, u64> = HashMap::new();
+    let sections: HashMap<&str, &TargetOptions> =
+        job.targets.iter().map(|section| (section.name.as_str(), &section.options)).collect();
+    // Of one place there may be several sections, for as many lengths.
+    let mut lengths: HashMap<_, u64> = HashMap::new();
     let of_stream = |stream: &Named<StreamOptions>| {
         let options = &stream.options;
         let [name] = options.targets.get().map_or(&[][..], Vec::as_slice) else { return Grown::default() };
-        let Some((name, layout)) = layouts.get_key_value(name.as_str()) else { return Grown::default() };
+        let Some(section) = sections.get(name.as_str()) else { return Grown::default() };
+        let place = (section.path.get(), section.directory.get(), section.file_names.get());
+        let layout = section.layout.get();
         // Nobody sees to the length of what is only made, or takes space behind its end.
         let is_maker =
             *options.engine.get() != Engine::Null && !matches!(layout, Layout::Created | Layout::Reserved);
-        let length = lengths.entry(name).or_default();
+        let length = lengths.entry(place).or_default();
         let before = *length;
         if is_maker {
             *length = before.max(reach(options, 1, 1).unwrap_or(0));

@@ -73,9 +73,20 @@ pub(crate) fn draft(
     let schedule = match (options.verify_backlog.get(), options.verify_when.get()) {
         _ if !changes => VerifySchedule::Never,
         (_, VerifyWhen::Never) => VerifySchedule::Never,
-        (Some(&operations), VerifyWhen::AfterPass) => VerifySchedule::Backlog {
+        (None, VerifyWhen::Backlog) => {
+            let message = "verify_when = \"backlog\" reads nothing back without verify_backlog";
+            remarks.error(
+                "plan.verify",
+                options.verify_when.span(),
+                message,
+                "add verify_backlog = 1024, say",
+            );
+            return None;
+        }
+        (Some(&operations), when) => VerifySchedule::Backlog {
             operations: operations.max(1),
             batch: options.verify_backlog_batch.get().copied().unwrap_or(operations).max(1),
+            alone: *when == VerifyWhen::Backlog,
         },
         (None, VerifyWhen::AfterPass) => VerifySchedule::AfterRound,
     };

@@ -125,7 +125,9 @@ pub(crate) fn beside_operations(streams: &[StreamSummary]) -> Vec<String> {
         };
         let mut line = format!("{of}verified {checked} blocks: {found}");
         if *superseded > 0 {
-            line += &format!("; {superseded} writes were overwritten before");
+            line += &format!(
+                "; {superseded} writes were overwritten before, at least in part, and are not checked"
+            );
         }
         if read.operations > 0 {
             line += &format!(

@@ -15,7 +15,7 @@ use crate::section::sections;
 use crate::summary::summary_of;
 use crate::table::visible;
 use crate::tables;
-use crate::view::{FindingSummary, NoteSummary, Summary};
+use crate::view::{FindingSummary, NoteSummary, Summary, Together};
 use fathom_analysis::validity::Progress;
 use fathom_schema::Record;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -28,6 +28,8 @@ const SCRIPT: &str = include_str!("../../../web/dist/report.js");
 const SCRIPT_HASH: &str = include_str!("../../../web/dist/report.js.sha256");
 /// How the page looks.
 const STYLE: &str = include_str!("../../../web/dist/report.css");
+/// How what is wide finds room in it, on a screen and on paper.
+const ROOM: &str = include_str!("html/room.css");
 /// Steps that are open at first; of more, a reader chooses.
 const STEPS_OPEN_MAX: usize = 2;
 
@@ -117,7 +119,7 @@ fn document(title: &str, version: &str, body: &Markup, drawn: &Drawn) -> String 
                 meta name="color-scheme" content="light dark";
                 meta name="generator" content={ "fathom " (version) };
                 title { (title) " – fathom" }
-                style { (PreEscaped(STYLE)) }
+                style { (PreEscaped(STYLE)) (PreEscaped(ROOM)) }
             }
             body {
                 a.skip href="#content" { "Skip to the figures" }
@@ -137,11 +139,7 @@ fn embedded(drawn: &Drawn) -> String {
 }
 
 fn masthead(summary: &Summary, title: &str) -> Markup {
-    let (grade, verdict) = match summary.validity.first().map(|finding| finding.severity.as_str()) {
-        Some("invalid") => ("invalid", "Invalid: see below"),
-        Some("warn") => ("warn", "With warnings: see below"),
-        _ => ("good", "Nothing found against the measurement"),
-    };
+    let (grade, verdict) = grade(summary);
     html! {
         header.masthead {
             p.brand { "fathom" }
@@ -153,6 +151,24 @@ fn masthead(summary: &Summary, title: &str) -> Markup {
                 p.description { bdi { (visible(description)) } }
             }
         }
+    }
+}
+
+/// What can be said at once of whether the figures can be trusted: its class and its words. What a scan has found of its target
+/// speaks against that and not against the figures; what the notes warn of was so from the start, and is no finding.
+fn grade(summary: &Summary) -> (&'static str, &'static str) {
+    let has_found = match &summary.together {
+        Some(Together::Scan(scan)) => scan.has_failed() || !scan.slow.is_empty() || !scan.is_through(),
+        _ => false,
+    };
+    match summary.validity.first().map(|finding| finding.severity.as_str()) {
+        Some("invalid") => ("invalid", "Invalid: see below"),
+        Some("warn") => ("warn", "With warnings: see below"),
+        _ if has_found => ("good", "Nothing found against the measurement; what it found is told above"),
+        _ if summary.notes.iter().any(|note| note.severity != "info") => {
+            ("warn", "Nothing found against the measurement; the notes warn")
+        }
+        _ => ("good", "Nothing found against the measurement"),
     }
 }
 
@@ -311,5 +327,29 @@ fn footer(summary: &Summary, steps: &[StepCharts]) -> Markup {
             }
             p { "Percentiles are nearest rank, to 0.4 %. Run " code { (summary.run) } ", measured by fathom " (summary.tool_version) "." }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_analysis::sample::{StreamShape, record};
+
+    #[test]
+    fn a_grade_hides_no_warning_of_the_notes() {
+        let mut summary = crate::summary(&record(&[StreamShape::default()]));
+        summary.validity.clear();
+        summary.notes.clear();
+        assert_eq!(grade(&summary), ("good", "Nothing found against the measurement"));
+        for (severity, expect) in [("info", "good"), ("warn", "warn")] {
+            summary.notes.push(NoteSummary {
+                at_s: 0.0,
+                kind: "job".to_owned(),
+                severity: severity.to_owned(),
+                message: "not PTS: no purge is possible".to_owned(),
+            });
+            assert_eq!(grade(&summary).0, expect, "{severity}");
+        }
+        assert_eq!(grade(&summary).1, "Nothing found against the measurement; the notes warn");
     }
 }

@@ -19,15 +19,14 @@ impl Removals {
         let of_steps = steps.into_iter().enumerate();
         for (index, target) in of_steps.flat_map(|(index, step)| step.iter().map(move |one| (index, one))) {
             if let TargetKind::File { path, .. } = &target.kind {
-                let (last, _) = files.entry(place(path)).or_insert((index, target));
-                *last = index;
+                files.insert(place(path), (index, target));
             }
         }
         let mut behind: BTreeMap<usize, Vec<Target>> = BTreeMap::new();
-        for (last, first) in files.into_values() {
-            // The first says whether it goes, as at the end of a run.
-            if matches!(first.kind, TargetKind::File { remove_after: true, .. }) {
-                behind.entry(last).or_default().push(first.clone());
+        for (last, target) in files.into_values() {
+            // The last says whether it goes, as at the end of a run.
+            if matches!(target.kind, TargetKind::File { remove_after: true, .. }) {
+                behind.entry(last).or_default().push(target.clone());
             }
         }
         Self { behind }
@@ -60,7 +59,7 @@ mod tests {
             kind: TargetKind::File { path: name.into(), layout: LayoutRule::Untouched, remove_after },
             size: Bytes(4096),
         };
-        // By another path, and by a section that does not remove it, it is the same file; what the first says counts.
+        // By another path, or with another section, it is the same file; what the last says counts.
         let steps = [
             vec![of("a", true), of("b", true), of("c", false), of("d", true)],
             vec![of("./b", true)],
@@ -73,6 +72,6 @@ mod tests {
         assert_eq!(due(1), ["a"]);
         assert_eq!(due(1), [] as [&str; 0]);
         assert_eq!(due(2), ["b"]);
-        assert_eq!(due(3), ["d"]);
+        assert_eq!(due(3), ["c"]);
     }
 }

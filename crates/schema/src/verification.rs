@@ -117,6 +117,9 @@ pub enum VerifySchedule {
         operations: u64,
         /// Writes read back at once; at least 1.
         batch: u64,
+        /// What is left after a round is read back with the load, and nothing when it has ended.
+        #[serde(default)]
+        alone: bool,
     },
 }
 

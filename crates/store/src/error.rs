@@ -57,6 +57,8 @@ pub enum StoreError {
         path: PathBuf,
         /// What is wrong.
         reason: String,
+        /// Nothing at all is in it, which need be nobody's fault: a run that is killed in its first moments leaves it so.
+        is_empty: bool,
     },
     /// The file was written by a newer fathom.
     Newer {
@@ -116,7 +118,7 @@ impl StoreError {
             ErrorCode::NotADatabase => {
                 Self::NotARun { path, reason: "it does not begin like a database".to_owned() }
             }
-            ErrorCode::DatabaseCorrupt => Self::Damaged { path, reason: source.to_string() },
+            ErrorCode::DatabaseCorrupt => Self::Damaged { path, reason: source.to_string(), is_empty: false },
             ErrorCode::SystemIoFailure => match size_limit(&limits()) {
                 Some(limit) => Self::SizeLimit { path, limit, source },
                 None => Self::Database { path, source },
@@ -165,7 +167,12 @@ impl fmt::Display for StoreError {
             Self::NotARun { path, reason } => {
                 write!(f, "{} is not a run stored by fathom: {reason}", path.display())
             }
-            Self::Damaged { path, reason } => write!(
+            Self::Damaged { path, reason, is_empty: true } => write!(
+                f,
+                "{} holds no event: {reason}; there is nothing in it to be shown or gone on with: run it anew",
+                path.display()
+            ),
+            Self::Damaged { path, reason, is_empty: false } => write!(
                 f,
                 "{} is damaged: {reason}; take an intact copy, with its -wal file if there is one",
                 path.display()

@@ -129,13 +129,15 @@ fn check_is_plain(db: &Connection, path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// The error for a query of the `run` row: without a row the writer ended before its first commit.
+/// The error for a query of the `run` row: without a row nothing was committed yet.
 pub(crate) fn nothing_stored(path: &Path, error: rusqlite::Error) -> StoreError {
     match error {
         rusqlite::Error::QueryReturnedNoRows => StoreError::Damaged {
             path: path.to_owned(),
-            reason: "it holds no event; its writer ended before the first, or its -wal file was left behind"
+            reason: "its run was killed before it had stored one, or has only just begun, or its -wal file was left \
+                     behind"
                 .to_owned(),
+            is_empty: true,
         },
         error => StoreError::of(path, error),
     }

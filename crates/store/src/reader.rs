@@ -340,7 +340,7 @@ fn check_header(path: &Path) -> Result<Journal, StoreError> {
 }
 
 pub(crate) fn damaged(path: &Path, reason: String) -> StoreError {
-    StoreError::Damaged { path: path.to_owned(), reason }
+    StoreError::Damaged { path: path.to_owned(), reason, is_empty: false }
 }
 
 #[cfg(test)]

@@ -452,7 +452,10 @@ fn what_cannot_be_read_says_why() {
         sql("UPDATE interval SET body = substr(body, 1, 40)"),
         &["damaged", "interval 0", "cannot be read"],
     );
-    check_spoiled(sql("DELETE FROM run"), &["damaged", "holds no event"]);
+    check_spoiled(
+        sql("DELETE FROM run"),
+        &["holds no event", "killed before it had stored one", "run it anew"],
+    );
     check_spoiled(
         sql("DELETE FROM event WHERE seq = 0; UPDATE event SET seq = seq - 1"),
         &["damaged", "step_started", "where none can be"],

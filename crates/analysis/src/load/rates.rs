@@ -3,7 +3,8 @@
 //! an interval where the rates were measured several times.
 //!
 //! Between two rates the inverse of a latency is taken as a straight line over the rate: of a queue with one exponential
-//! server that is exact (M/M/1: 1/R = μ − λ), and steep ends are met far better than by a line of the latency itself.
+//! server that is exact (M/M/1: 1/R = μ − λ), and steep ends are met far better than by a line of the latency itself. Of several
+//! units it is near: where the mean is twice that of an idle target, the interval holds what a line that bends would say as well.
 
 use super::{Curve, LoadPoint};
 use crate::objective::{CALM as NO_LONGER, State, is_calm, state};
@@ -12,9 +13,16 @@ use crate::statistics::{Redraw, Sample, nearest_rank};
 use fathom_schema::LatencyGoal;
 use fathom_units::{Iops, Nanos};
 
-/// As [`GAP`], beyond which one rate of the usual ten is missing, where the higher rate was not carried: so near, a straight line of
-/// 1/R errs by as much as rates do.
-const GAP_OVERLOADED: f64 = 0.03;
+/// As [`GAP`], beyond which one rate of the usual ten is missing, where the higher rate was not carried or takes [`STEEP`] times as
+/// long: so near, a straight line of 1/R errs by as much as rates do (0.25 % of 16 to 64 units, by Erlang's C).
+const GAP_NEAR: f64 = 0.03;
+/// Growth of the mean response time from one rate to the next beyond which a straight line of 1/R is none where it is twice that of an
+/// idle target: over a tenth of the most it errs by 2 % of 16 units, more than measuring again scatters.
+const STEEP: f64 = 2.0;
+/// How far from two rates a third has to lie to tell how 1/R bends between them, in distances of theirs: nearer, it tells noise.
+const REACH: f64 = 0.5;
+/// Halvings of what lies between two rates: to 10⁻¹² of it.
+const HALVINGS: usize = 40;
 /// Resamples of the measured rates.
 const RESAMPLES: usize = 1000;
 /// Seed of the resampling: the same record gives the same intervals.
@@ -79,6 +87,8 @@ struct Row {
 struct Figures {
     alone_s: Option<f64>,
     doubled: Option<Crossing>,
+    /// Load and rate of that where 1/R bends between the two rates as the next ones say.
+    doubled_bent: Option<(f64, f64)>,
     nearly: Option<Crossing>,
     units: Option<f64>,
     limits: Vec<Option<Crossing>>,
@@ -152,6 +162,8 @@ pub(super) fn curve(
         (n.map(|n| widened(n, bounds, |at| at.0)), x.map(|x| widened(x, bounds, |at| at.1)))
     };
     let (knee, doubled) = crossed(&|found| found.doubled);
+    let bent = |of: fn((f64, f64)) -> f64| interval(&drawn, &|found| found.doubled_bent.map(of));
+    let (knee, doubled) = (joined(knee, bent(|at| at.0)), joined(doubled, bent(|at| at.1)));
     // With as many in flight as fathom keeps they hardly wait for one another: full speed is no figure of the target's.
     let is_held_back = found.alone_s.is_some_and(|alone_s| is_calm(slots, most.mean, alone_s))
         && takes_as_long(full_speed, &offered);
@@ -186,16 +198,7 @@ pub(super) fn curve(
                 limit(goal, &latencies_s, n, x)
             })
             .collect(),
-        remarks: held_back.map_or_else(
-            || {
-                unmeasured(&found, limits)
-                    .into_iter()
-                    .chain(without_units(&found))
-                    .chain(without_alone(&found, slots))
-                    .collect()
-            },
-            |told| vec![told],
-        ),
+        remarks: held_back.map_or_else(|| remarks(&found, limits, slots), |told| vec![told]),
     };
     let carried = carried(&groups, &offered, &states);
     let alone_s = estimate(&|found| found.alone_s);
@@ -258,6 +261,16 @@ fn widened(found: Estimate, bounds: Option<[(f64, f64); 2]>, of: fn((f64, f64)) 
     Estimate { interval: Some((least.min(low), most.max(high))), ..found }
 }
 
+/// An estimate whose interval holds that of another way to read it off as well.
+fn joined(found: Option<Estimate>, other: Option<(f64, f64)>) -> Option<Estimate> {
+    let found = found?;
+    let interval = match (found.interval, other) {
+        (Some((low, high)), Some((least, most))) => Some((low.min(least), high.max(most))),
+        (interval, _) => interval,
+    };
+    Some(Estimate { interval, ..found })
+}
+
 /// The highest rate of which every measurement was met.
 fn carried(groups: &[&[Row]], offered: &[(f64, LoadPoint)], states: &[State]) -> Option<f64> {
     let is_met = |asked: f64| {
@@ -276,6 +289,12 @@ fn held_back(slots: f64) -> String {
         "full speed is that of {slots} operations in flight, which hardly wait for one another: the targets may do more, and what rates \
          near it show is fathom's own queue; let a worker have more in flight (--max-depth)"
     )
+}
+
+/// What to say of figures of a full speed that is the targets'.
+fn remarks(found: &Figures, limits: &[LatencyGoal], slots: f64) -> Vec<String> {
+    let unmeasured = unmeasured(found, limits).into_iter();
+    unmeasured.chain(without_units(found)).chain(without_alone(found, slots)).collect()
 }
 
 /// What to say of answers that lie between two rates with nothing between them.
@@ -354,34 +373,81 @@ fn figures(most: f64, rows: &[Row], queues: f64, limits: &[LatencyGoal], irregul
         x / inverse
     };
     // How long operations wait at a rate that is not carried says how long it went on.
-    let unmeasured = |low: &Row, high: &Row| {
-        let gap = if high.done < OFFERED_SHARE * high.asked { GAP_OVERLOADED } else { GAP };
+    let unmeasured = |low: &Row, high: &Row, is_steep: bool| {
+        let gap = if is_steep || is_short(high) { GAP_NEAR } else { GAP };
         (high.done - low.done > gap * most).then(|| [low, high].map(|row| (row.done * row.mean_s, row.done)))
     };
-    let crossing = |latency: &dyn Fn(&Row) -> f64, limit_s: f64| {
+    let crossing = |latency: &dyn Fn(&Row) -> f64, limit_s: f64, steep: f64| {
         let at =
             rows.windows(2).position(|pair| latency(&pair[0]) <= limit_s && latency(&pair[1]) > limit_s)?;
         let (low, high) = (1.0 / latency(&rows[at]), 1.0 / latency(&rows[at + 1]));
         let share = (low - 1.0 / limit_s) / (low - high);
         let x = between(rows[at].done, rows[at + 1].done, share);
-        Some(Crossing { n: load(x, at, share), x, unmeasured: unmeasured(&rows[at], &rows[at + 1]) })
+        let is_steep = latency(&rows[at + 1]) > steep * latency(&rows[at]);
+        let unmeasured = unmeasured(&rows[at], &rows[at + 1], is_steep);
+        Some((at, Crossing { n: load(x, at, share), x, unmeasured }))
     };
     let nearly = || {
         let x = NEARLY * most;
         let at = rows.windows(2).position(|pair| pair[0].done < x && pair[1].done >= x)?;
         let share = (x - rows[at].done) / (rows[at + 1].done - rows[at].done);
-        Some(Crossing { n: load(x, at, share), x, unmeasured: unmeasured(&rows[at], &rows[at + 1]) })
+        Some(Crossing { n: load(x, at, share), x, unmeasured: unmeasured(&rows[at], &rows[at + 1], false) })
+    };
+    let (doubled, doubled_bent) = alone_s
+        .and_then(|alone_s| {
+            let twice_s = 2.0 * alone_s;
+            let (at, found) = crossing(&|row| row.mean_s, twice_s, STEEP)?;
+            let x = bent(rows, at, 1.0 / twice_s);
+            Some((found, (x * twice_s, x)))
+        })
+        .unzip();
+    let limit = |which: usize| {
+        let limit_s = limits[which].limit.as_secs_f64();
+        crossing(&|row| row.latencies_s[which], limit_s, f64::INFINITY).map(|(_, at)| at)
     };
     Figures {
-        doubled: alone_s.and_then(|alone_s| crossing(&|row| row.mean_s, 2.0 * alone_s)),
+        doubled,
+        doubled_bent,
         nearly: nearly(),
         // The utilisation law: at full speed c units are busy, each with an operation as long as it takes alone.
         units: alone_s.map(|alone_s| most * alone_s).filter(|_| is_of_law == Some(true)),
-        limits: (0..limits.len())
-            .map(|which| crossing(&|row| row.latencies_s[which], limits[which].limit.as_secs_f64()))
-            .collect(),
+        limits: (0..limits.len()).map(limit).collect(),
         alone_s,
     }
+}
+
+/// Whether less was done than came due.
+fn is_short(row: &Row) -> bool {
+    row.done < OFFERED_SHARE * row.asked
+}
+
+/// The rate where the inverse of the mean response time comes to `inverse` between the rates at `at` and after it, if it bends between
+/// them as it does with the next one below and above: of several units it does, and a straight line comes to it too early.
+fn bent(rows: &[Row], at: usize, inverse: f64) -> f64 {
+    let (low, high) = (&rows[at], &rows[at + 1]);
+    let reach = REACH * (high.done - low.done);
+    let slope = |a: &Row, b: &Row| (1.0 / b.mean_s - 1.0 / a.mean_s) / (b.done - a.done);
+    let straight = slope(low, high);
+    let below = rows[..at].iter().rfind(|row| row.done <= low.done - reach);
+    let above = rows[at + 2..].iter().find(|row| row.done >= high.done + reach && !is_short(row));
+    // Newton's divided differences of the second order, of as many as there are their mean.
+    let of_below = below.map(|row| (straight - slope(row, low)) / (high.done - row.done));
+    let of_above = above.map(|row| (slope(high, row) - straight) / (row.done - low.done));
+    let bend = match (of_below, of_above) {
+        (Some(below), Some(above)) => f64::midpoint(below, above),
+        (one, other) => one.or(other).unwrap_or(0.0),
+    };
+    let of = |x: f64| 1.0 / low.mean_s + (x - low.done) * (straight + bend * (x - high.done));
+    let (mut least, mut most) = (low.done, high.done);
+    for _ in 0..HALVINGS {
+        let middle = f64::midpoint(least, most);
+        if of(middle) > inverse {
+            least = middle;
+        } else {
+            most = middle;
+        }
+    }
+    f64::midpoint(least, most)
 }
 
 /// How long an operation takes where no other is, from the calm rates. Operations that meet at c units wait for

@@ -1,7 +1,8 @@
 //! Findings about how a step behaved over time: warm-up, changes of level, drift, memory. A mean over two levels is
 //! of neither, so each says where the levels lie. Counts scatter by themselves, as arrivals at random do: what that
 //! much noise would show as well is no finding. Each stretch in which the same workers measure is judged by itself
-//! (`stretches`); stalls are looked for first (`stalls`), then dips (`dips`), and `changes` says what changes of level come to.
+//! (`stretches`); stalls are looked for first (`stalls`), then dips (`dips`); `warmup` says how it begins, and `changes` what
+//! changes of level come to.
 
 mod changes;
 mod dips;
@@ -12,17 +13,18 @@ mod passages;
 mod stalls;
 mod stretches;
 mod usual;
+mod warmup;
 
 use super::{Found, StepView};
 use crate::load::LoadPoint;
 use crate::objective::{self, State};
 use crate::statistics::{
-    Change, Course, Hurst, Sample, Trend, Wave, alternation, correlation_allowed, course, hurst, trend,
-    warm_up, wave,
+    Change, Course, Hurst, Sample, Trend, Wave, alternation, course, hurst, trend, wave,
 };
 use fathom_schema::{Interval, Phase, Record, Severity};
 use fathom_units::{Iops, Nanos};
 use stretches::Stretch;
+use warmup::{Start, matters};
 
 /// Share of what came due that was done where the load alone says how much that is.
 const KEPT_UP: f64 = 0.99;
@@ -47,19 +49,6 @@ const SHORT_HALF_LEAST: f64 = 0.3;
 const SHORT_PARTS: usize = 6;
 /// Standard errors by which the ends differ then: a curve that falls steeply scatters from one to the next by its fall.
 const BESIDE_STEPS: f64 = 3.0;
-/// Fewest that a warm-up is told of: MSER-5 has four batches of them then.
-const WARM_MIN: usize = 20;
-/// The part of a step up to which a first level is a warm-up: one that is slower, and one that is faster, which may be a cache
-/// that fills, and is looked at as a cliff if it lasts.
-const RISE_PART: usize = 4;
-const FALL_PART: usize = 10;
-/// What a warm-up has to make of the mean over all, as a share: the first second of a minute is hardly ever like the others.
-const EFFECT_MIN: f64 = 0.01;
-/// Share of what the first few intervals are off the rest that those after them may be, where the few are all of a warm-up; and that a
-/// warm-up is off from its first intervals on.
-const BRIEF_LEFT: f64 = 0.5;
-/// Share of the slope of all that the rest goes on with, for all to be one line.
-const ALONG_MIN: f64 = 0.4;
 /// Intervals at either end of a step that tell whether it begins or ends off its level.
 const EDGE: usize = 2;
 /// The part of the farthest that they are off by then.
@@ -189,8 +178,7 @@ fn check_course(stretch: &Stretch, view: &StepView<'_>, found: &mut Found) {
     let is_long = iops.len() >= COURSE_MIN;
     let passage = is_long.then(|| passages::of(seconds, &iops, &levels)).flatten();
     let levels = if passage.is_some() { Vec::new() } else { levels };
-    let warm = if iops.len() >= WARM_MIN { warm(seconds, &iops, &levels) } else { 0 };
-    let warm = if is_by_load(seconds, 0, warm, seconds.len()) || is_one_line(&iops, warm) { 0 } else { warm };
+    let Start { warm, over } = warmup::start(seconds, &iops, &levels);
     let (early, passage) = match passage {
         Some(passage) if passages::is_early(&passage, iops.len()) => (Some(passage), None),
         passage => (None, passage.filter(passages::leaves_a_level)),
@@ -206,7 +194,7 @@ fn check_course(stretch: &Stretch, view: &StepView<'_>, found: &mut Found) {
     let levels = by_device(levels, seconds);
     // What settles after the job itself has changed something is no start of the device, and no ramp leaves it out.
     if warm > 0 && *is_first {
-        tell_warm(warm, seconds, &iops, view, found);
+        warmup::tell(warm, seconds, &iops, view, found);
     }
     let later: Vec<Change> = levels.into_iter().filter(|change| change.at > warm).collect();
     limited::check(seconds, &later, view, found);
@@ -220,7 +208,7 @@ fn check_course(stretch: &Stretch, view: &StepView<'_>, found: &mut Found) {
         passages::tell(&passage, seconds, &iops, view, found);
     } else if is_long {
         // What an early approach leaves behind is looked at without it, told or not.
-        let start = warm.max(early.map_or(0, |early| passages::is_over_at(&early, iops.len())));
+        let start = warm.max(over).max(early.map_or(0, |early| passages::is_over_at(&early, iops.len())));
         let start = if start == 0 { begins_off(&iops) } else { start };
         // A curve that tells the series better than noise with memory does goes somewhere, be it no straight line.
         let is_curve = is_smooth && start == 0;
@@ -629,21 +617,6 @@ fn squares_of(line: &Trend, count: usize) -> f64 {
     (line.change / (count - 1.0)).powi(2) * count * (count * count - 1.0) / 12.0
 }
 
-/// Whether a straight line tells better how a series goes than a first level of so many values does, and one for the others; and the
-/// others go on along it, as those behind an approach do not. Of two levels a line takes three quarters of the squares at most.
-fn is_one_line(iops: &[f64], first: usize) -> bool {
-    let Some(line) = trend(iops).filter(|line| first > 0 && is_certain(line)) else { return false };
-    let slope = |of: &Trend, count: usize| of.change / (count - 1) as f64;
-    let along = ALONG_MIN * slope(&line, iops.len());
-    let rest = trend(&iops[first..]).map(|rest| slope(&rest, iops.len() - first));
-    if rest.is_none_or(|rest| rest * along.signum() < along.abs()) {
-        return false;
-    }
-    let (before, after) = (first as f64, (iops.len() - first) as f64);
-    let sum: f64 = iops[..first].iter().map(|rate| rate - line.mean).sum();
-    squares_of(&line, iops.len()) > sum * sum * (1.0 / before + 1.0 / after)
-}
-
 /// Whether throughput goes against its drift for a time, by a large part of how far it goes at all and by more than the scatter
 /// from one interval to the next explains: a sawtooth ends low and has been back at the top again and again.
 fn comes_back_between(iops: &[f64], drift: f64) -> bool {
@@ -670,117 +643,6 @@ fn variance_of_steps(iops: &[f64]) -> f64 {
 fn range_of_means(iops: &[f64]) -> (f64, f64) {
     let means = iops.chunks_exact(LASTING_MIN).map(|few| Sample::of(few).mean);
     means.fold((f64::INFINITY, 0.0), |(low, high), mean| (mean.min(low), mean.max(high)))
-}
-
-/// Which of the first intervals are a warm-up, if any: where MSER-5 cuts, or a brief beginning ends, as long as what is cut matters and
-/// is no noise.
-fn warm(seconds: &[Second], iops: &[f64], levels: &[Change]) -> usize {
-    if let Some(length) = first_level(iops, levels) {
-        return length;
-    }
-    let Some(warm) = warm_up(iops).filter(|warm| !warm.is_found || warm.length > 0) else { return 0 };
-    // Where no steady part is found, as of few batches noise has it, only a brief beginning can still be told from the rest.
-    let cut = if warm.is_found { warm.length } else { LASTING_MIN };
-    let (before, after) = (Sample::of(&iops[..cut]), Sample::of(&iops[cut..]));
-    // What comes again later is a level among others.
-    if levels.first().is_some_and(|first| first.at <= cut + LASTING_MIN) && changes::comes_again(levels) {
-        return 0;
-    }
-    // A change at once after a long time ends no warm-up: what came before it lasted. Of what rises, where it is the end.
-    let lasts = levels.first().is_some_and(|first| {
-        let falls = first.after < first.before;
-        !is_early(first, iops.len()) && (falls || first.at <= cut + LASTING_MIN)
-    });
-    // Up to the next level, which is no noise of this one; the warm-up's own end is not known to the value.
-    let next = levels.iter().map(|change| change.at).find(|&at| at > cut + LASTING_MIN);
-    let rest = &iops[cut..next.unwrap_or(iops.len())];
-    let is_settled = trend(rest).filter(is_certain).is_none_or(|drift| {
-        let goes_on = drift.change * (before.mean - after.mean);
-        // What follows goes on as before: it is one slope.
-        goes_on > 0.0 || drift.change.abs() < (before.mean - after.mean).abs() / 2.0
-    });
-    // What begins where it ends has dipped meanwhile.
-    let begins_off = (Sample::of(&iops[..LASTING_MIN]).mean - after.mean).abs()
-        >= BRIEF_LEFT * (before.mean - after.mean).abs();
-    if lasts || !begins_off || !is_settled || !matters(iops, cut) || !outlasts(seconds, &iops[..cut], rest) {
-        return 0;
-    }
-    // MSER-5 counts in fives. A change at once is known to the value.
-    let sharp = levels.first().map(|first| first.at).filter(|&at| at <= cut && cut < at + 2 * LASTING_MIN);
-    if let Some(length) = sharp {
-        return length;
-    }
-    match brief(seconds, &iops[..cut], rest) {
-        Some(length) if matters(iops, length) => length,
-        None if warm.is_found => cut,
-        _ => 0,
-    }
-}
-
-/// A few intervals may be so far off that all five are, or as many fives as noise makes of it: how many of the first ones, where
-/// two levels explain the most, and what follows is near the rest.
-fn brief(seconds: &[Second], first: &[f64], rest: &[f64]) -> Option<usize> {
-    let rest_mean = Sample::of(rest).mean;
-    let off = |values: &[f64]| (Sample::of(values).mean - rest_mean).abs();
-    let explained = |length: usize| length as f64 * off(&first[..length]).powi(2);
-    (1..LASTING_MIN).max_by(|&a, &b| explained(a).total_cmp(&explained(b))).filter(|&length| {
-        let (before, after) = first.split_at(length);
-        off(after) < BRIEF_LEFT * off(before) && !outlasts(seconds, after, rest)
-    })
-}
-
-/// The length of a first level that is left early and for good, where there is one: briefly above the others, or below them.
-fn first_level(iops: &[f64], levels: &[Change]) -> Option<usize> {
-    let (first, later) = levels.split_first()?;
-    let comes_back = later.iter().any(|change| changes::is_undone(first, change.after));
-    (is_early(first, iops.len()) && !comes_back && matters(iops, first.at)).then_some(first.at)
-}
-
-/// Whether a first level is left so early that it may be a warm-up.
-fn is_early(first: &Change, length: usize) -> bool {
-    first.at * (if first.after > first.before { RISE_PART } else { FALL_PART }) <= length
-}
-
-/// Whether the first values are so far off the others that the figures of all are too.
-fn matters(iops: &[f64], length: usize) -> bool {
-    let (all, after) = (Sample::of(iops), Sample::of(&iops[length..]));
-    let share = |values: &[f64]| (Sample::of(values).mean / after.mean - 1.0).abs();
-    // Most of a warm-up that ends smoothly is near the rest: its beginning tells how far it goes.
-    let depth = share(&iops[..length]).max(share(&iops[..LASTING_MIN.min(length)]));
-    depth >= LEVEL_MIN && (all.mean / after.mean - 1.0).abs() >= EFFECT_MIN
-}
-
-/// Tells a warm-up of so many intervals.
-fn tell_warm(length: usize, seconds: &[Second], iops: &[f64], view: &StepView<'_>, found: &mut Found) {
-    let share = Sample::of(&iops[..length]).mean / Sample::of(&iops[length..]).mean - 1.0;
-    let word = if share < 0.0 { "below" } else { "above" };
-    found.mark(view, seconds[length].start, "warm-up ends".to_owned());
-    found.weighed(
-        share.abs(),
-        "behaviour.warm-up",
-        Severity::Warn,
-        format!(
-            "{}warm-up of about {:.0} s: throughput is {:.0} % {word} the rest then",
-            view.place(),
-            seconds[length].start.as_secs_f64() - seconds[0].start.as_secs_f64(),
-            share.abs() * 100.0
-        ),
-        "they count in the figures: give the stage a ramp at least as long",
-    );
-}
-
-/// Whether the mean of the first values is off that of the rest by more than noise explains that scatters and remembers as
-/// the rest does, and scatters as counts at random do at least. The first values themselves say nothing of it: those of a
-/// warm-up rise, which looks like a long memory.
-fn outlasts(seconds: &[Second], first: &[f64], rest: &[f64]) -> bool {
-    let (of_first, of_rest) = (Sample::of(first), Sample::of(rest));
-    let count = rest.len() as f64;
-    let correlation = correlation_allowed(rest, of_rest.mean);
-    let length = seconds.iter().map(|second| second.length).sum::<f64>() / seconds.len() as f64;
-    let variance = of_rest.variance * (1.0 + correlation) / (1.0 - correlation);
-    let variance = variance.max(of_rest.mean / length);
-    let error = (variance / first.len() as f64 + variance / count).sqrt();
-    (of_first.mean - of_rest.mean).abs() > LEVELS_CERTAIN * error
 }
 
 /// A time of a step as a figure to be told.

@@ -88,11 +88,24 @@ enum Format {
 /// The runs of one side.
 struct Side {
     records: Vec<Record>,
+    /// The files that they were read from, in the same order.
+    files: Vec<PathBuf>,
 }
 
 impl Side {
     fn names(&self) -> Vec<&str> {
         self.records.iter().map(|record| record.started.run.as_str()).collect()
+    }
+
+    /// Each run with the file that it was read from.
+    fn named_files(&self) -> Vec<(&str, &Path)> {
+        self.names().into_iter().zip(self.files.iter().map(PathBuf::as_path)).collect()
+    }
+
+    /// Runs that were made just now, and stored.
+    fn stored(records: Vec<Record>, folder: &Path) -> Self {
+        let files = records.iter().map(|record| fathom_store::path_of(folder, &record.started.run)).collect();
+        Self { records, files }
     }
 }
 
@@ -132,9 +145,9 @@ fn outcome(args: &CompareArgs, folder: &Path) -> Result<Exit, (Exit, String)> {
     }
     let first = baseline.as_ref().or(sides.first()).and_then(|side| side.records.first());
     let ran = args.replicates.run(&args.consent, folder, first).map_err(|exit| (exit, String::new()))?;
-    sides.extend(ran.into_iter().map(|records| Side { records }));
+    sides.extend(ran.into_iter().map(|records| Side::stored(records, folder)));
     let kept = match &args.save_baseline {
-        Some(name) => baseline::keep(folder, name, &sides[0].names(), args.replace).map(Some),
+        Some(name) => baseline::keep(folder, name, &sides[0].named_files(), args.replace).map(Some),
         None => Ok(None),
     };
     if let Ok(Some(told)) = &kept {
@@ -251,21 +264,28 @@ const fn exit_of(verdict: Verdict) -> Exit {
     }
 }
 
-/// The runs of a side, named on the command line or kept by name.
+/// The runs of a side, as they are named on the command line.
 fn read(folder: &Path, words: &str) -> Result<Side, (Exit, String)> {
-    let records = words
-        .split(',')
-        .map(|which| {
-            fathom_store::find(folder, which).and_then(|path| fathom_store::read(&path)).map_err(|error| {
+    read_all(words.split(',').map(|which| fathom_store::find(folder, which)))
+}
+
+/// The runs of a side, of the files that were found.
+fn read_all(found: impl Iterator<Item = Result<PathBuf, StoreError>>) -> Result<Side, (Exit, String)> {
+    let mut side = Side { records: Vec::new(), files: Vec::new() };
+    for file in found {
+        let (file, record) = file
+            .and_then(|file| fathom_store::read(&file).map(|record| (file, record)))
+            .map_err(|error| {
                 let exit = match error {
                     StoreError::NotFound { .. } | StoreError::Ambiguous { .. } => Exit::Usage,
                     _ => Exit::Target,
                 };
                 (exit, error.to_string())
-            })
-        })
-        .collect::<Result<_, _>>()?;
-    Ok(Side { records })
+            })?;
+        side.records.push(record);
+        side.files.push(file);
+    }
+    Ok(side)
 }
 
 fn document(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> Value {

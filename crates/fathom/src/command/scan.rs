@@ -233,16 +233,21 @@ fn can_be_direct(facts: &Facts) -> bool {
 /// What cannot be scanned, since it is not there or has no places: planning would say it of a layout that nobody asked for, or
 /// of a region of no bytes.
 fn refused(args: &ScanArgs, asked: &ScanQuestion, job: &Job, facts: &Facts) -> Option<Diagnostics> {
-    let fact = facts.targets.iter().find(|fact| fact.path == Path::new(&args.target))?;
-    let (code, why) = match fact.kind {
-        FileKind::Absent | FileKind::NoFolder => ("target.absent", "does not exist"),
-        FileKind::MemoryDevice => ("target.kind", "has no end, and no places to tell apart"),
-        FileKind::File | FileKind::BlockDevice if asked.size == Bytes::ZERO => {
+    let fact = facts.targets.iter().find(|fact| fact.path == Path::new(&args.target));
+    let (code, why) = match fact.map(|fact| fact.kind) {
+        Some(FileKind::Absent | FileKind::NoFolder) => ("target.absent", "does not exist"),
+        Some(FileKind::MemoryDevice) => ("target.kind", "has no end, and no places to tell apart"),
+        Some(FileKind::File | FileKind::BlockDevice) if asked.size == Bytes::ZERO => {
             ("target.empty", "is empty: there is nothing to read")
+        }
+        // What has no path is simulated, with a size, or nothing at all.
+        None if asked.size == Bytes::ZERO => {
+            ("target.kind", "holds nothing, and has no places to tell apart")
         }
         _ => return None,
     };
-    let span = job.targets.first().and_then(|section| section.options.path.span());
+    let options = job.targets.first().map(|section| &section.options);
+    let span = options.and_then(|options| options.path.span().or(options.kind.span()));
     let mut refused = Diagnostics::default();
     refused.error(
         code,

@@ -130,7 +130,7 @@ fn try_run(args: &SteadyArgs) -> Result<Exit, Exit> {
     let mut consent = args.consent.clone();
     // What this very run was writing when it was killed is its own.
     consent.overwrite |= earlier.as_ref().is_some_and(|record| is_all_left(record, &store));
-    let mut planned = planned(loaded, asked, &consent, &store)?;
+    let mut planned = planned(loaded, asked, &consent, &store, earlier.as_ref())?;
     if let Some(earlier) = earlier {
         planned.earlier = go_on(&mut planned.plan, &planned.facts, earlier)
             .map_err(|reason| fail(&format!("the run cannot be gone on with: {reason}"), Exit::Usage))?;
@@ -386,16 +386,18 @@ fn loaded(question: &SteadyQuestion, removes: bool) -> Loaded {
     loaded
 }
 
-/// Plans the test on what was found; the question is then complete.
+/// Plans the test on what was found; the question is then complete. `earlier`: the run that it goes on from.
 fn planned(
     loaded: Loaded,
     mut asked: SteadyQuestion,
     consent: &ConsentArgs,
     store: &Path,
+    earlier: Option<&Record>,
 ) -> Result<Planned, Exit> {
     let is_new = asked.resumed.is_none();
     let mut notes = Vec::new();
-    let mut planned = session::plan_by(loaded, consent, store, |job, facts, entropy| {
+    let is_left = |fact: &TargetFact| earlier.is_some_and(|run| is_left(run, fact));
+    let mut planned = session::plan_going_on(loaded, consent, store, &is_left, |job, facts, entropy| {
         if is_new {
             notes = complete(&mut asked, facts);
         }

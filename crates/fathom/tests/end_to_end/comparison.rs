@@ -483,6 +483,32 @@ fn a_baseline_says_what_it_lacks() {
 }
 
 #[test]
+fn a_baseline_has_copies_of_runs_that_are_not_in_the_store() {
+    let bench = Bench::new();
+    let all = runs(&bench, 1, 3);
+    let in_store = |run: &str| bench.store().join(format!("{run}.fathom"));
+    let [one, two, three] = [&all[0], &all[1], &all[2]];
+    for run in [one, two] {
+        std::fs::rename(in_store(run), bench.path(&format!("{run}.fathom"))).expect("it is there");
+    }
+    let line = format!("compare ./{one}.fathom,{two}.fathom --save-baseline gold");
+    bench
+        .fathom(&line)
+        .expect(0, &["2 runs of the first side, of which some are not in the store and are copied"]);
+    for run in [one, two] {
+        std::fs::remove_file(bench.path(&format!("{run}.fathom"))).expect("it stays until here");
+    }
+    let page = bench.fathom(&format!("compare {three} --baseline gold")).expect(0, &[]).out.clone();
+    assert!(page.starts_with("Equivalent") && page.contains(&format!("{one} and 1 more")), "{page}");
+    let listed = bench.fathom("runs --json").expect(0, &[]).json();
+    assert_eq!(listed.as_array().map(Vec::len), Some(1), "copies are no runs of the store: {listed:#}");
+    // What is in the store stays the only one, however it is named.
+    let line = format!("compare {} --save-baseline silver", in_store(three).display());
+    bench.fathom(&line).expect(0, &["1 run of the first side: "]);
+    assert!(!bench.store().join(format!("baselines/{three}.fathom")).exists());
+}
+
+#[test]
 fn what_was_compared_is_told_where_its_baseline_cannot_be_kept() {
     let bench = Bench::new();
     let all = runs(&bench, 1, 2);

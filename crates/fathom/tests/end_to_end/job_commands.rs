@@ -57,6 +57,29 @@ fn what_commands_print_takes_the_place_of_nothing() {
     assert_eq!(fs::read(target).expect("it is there"), vec![7; 65536]);
 }
 
+/// What a command before the load removes is made again where it is written, and missed where it is read, as with the peer. Another
+/// file in its place was not looked at.
+#[test]
+fn what_a_command_removes_before_the_load_is_made_again() {
+    let line = "--name=a --filename=f --size=64k";
+    for (load, command, code, bytes) in [
+        ("--rw=write", "rm -f f", 0, Some(64 << 10)),
+        ("--rw=write --ioengine=io_uring --iodepth=4", "rm -f f", 0, Some(64 << 10)),
+        ("--rw=write --verify=crc32c", "rm -f f", 0, Some(64 << 10)),
+        ("--rw=write", "true", 0, Some(64 << 10)),
+        ("--rw=read", "rm -f f", 1, None),
+        ("--rw=write", "cp f g && mv g f", 1, Some(64 << 10)),
+    ] {
+        let bench = Bench::new();
+        let command = format!("--exec_prerun={command}");
+        let words: Vec<&str> = line.split(' ').chain(load.split(' ')).chain([command.as_str()]).collect();
+        let ended = bench.run(&[&[FATHOM, "fio", "--allow-exec"], &words[..]].concat());
+        assert_eq!(ended.code, code, "{load} {command}: {ended:?}");
+        let there = fs::metadata(bench.path("f")).ok().map(|meta| meta.len());
+        assert_eq!(there, bytes, "{load} {command}");
+    }
+}
+
 #[test]
 fn the_peer_leaves_the_same_files() {
     if let Err(why) = tool("fio", &["--version"]) {

@@ -172,6 +172,19 @@ fn a_file_that_another_run_writes_is_left_to_it() {
     bench.fathom("run --target own --read 0% --time 100ms --overwrite").expect(0, &[]);
 }
 
+#[test]
+fn a_file_that_goes_while_it_is_written_is_told() {
+    let bench = Bench::new();
+    let mut run = bench.start("run --target own --size 1MiB --read 0% --rate 100/s --time 30s");
+    run.wait_for("1 s  ");
+    std::fs::remove_file(bench.path("own")).expect("it was made");
+    run.signal(Signal::INT);
+    run.ended().expect(130, &[]);
+    let notes = bench.report()["notes"].to_string();
+    let says = "own is gone since the run began: what was written to it cannot be looked at";
+    assert!(notes.contains(says) && notes.contains("\"warn\""), "{notes}");
+}
+
 /// Whoever came first, both records say it; what is being read is not removed.
 #[test]
 fn a_reader_is_told_of_a_later_writer_and_the_writer_of_the_reader() {

@@ -234,6 +234,8 @@ fn odd_values_end_with_the_same_code() {
         (&["--write_bw_log="][..], 1),
         (&["--write_bw_log"], 1),
         (&["--log_hist_coarseness=7"], 0),
+        (&["--log_compression=1"], 1),
+        (&["--log_compression=64k"], 0),
         (&["--cpus_allowed=x"], 0),
         (&["--cpus_allowed=0,x"], 0),
         (&["--cpus_allowed=0-"], 0),

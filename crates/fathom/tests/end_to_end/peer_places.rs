@@ -393,6 +393,36 @@ fn tails_are_those_of_files_as_each_job_knows_them() {
     checked(test, &lines[..2], &[("f", 2 << 20)], false);
 }
 
+/// What a job asks of a file, or finds of it, is its own region, whatever other jobs of the run make of the file.
+#[test]
+fn regions_are_those_of_files_as_each_job_knows_them() {
+    let test = "regions_are_those_of_files_as_each_job_knows_them";
+    let filled = "--filename=f --bs=4k --rw=write --size=256k --name=b --filename=f --bs=4k --stonewall";
+    let by_filesize = [
+        format!("{filled} --rw=randread --filesize=64k"),
+        format!("{filled} --rw=randread --filesize=64k --offset=16k"),
+        format!("{filled} --rw=read --filesize=64k --name=c --filename=f --bs=4k --rw=read --filesize=16k"),
+        "--filename=f --bs=4k --rw=read --filesize=64k --name=b --filename=f --bs=4k --rw=write --size=256k"
+            .to_owned(),
+    ];
+    let lines: Vec<&str> = by_filesize.iter().map(String::as_str).collect();
+    checked(test, &lines, &[], false);
+    checked(test, &lines, &[("f", 256 << 10)], false);
+    let bigger = "--name=b --filename=f --bs=4k --rw=write --size=256k";
+    let found: Vec<String> = ["--rw=read", "--rw=read --size=50%", "--rw=read --offset=50%", "--rw=write"]
+        .iter()
+        .flat_map(|job| ["", " --stonewall"].map(|wall| format!("--filename=f --bs=4k {job} {bigger}{wall}")))
+        .chain([
+            format!("{filled} --rw=read"),
+            "--filename=f --bs=4k --rw=read --name=b --filename=f --bs=4k --rw=write --offset=64k --size=64k --stonewall"
+                .to_owned(),
+        ])
+        .collect();
+    let lines: Vec<&str> = found.iter().map(String::as_str).collect();
+    checked(test, &lines, &[("f", 64 << 10)], false);
+    checked(test, &lines, &[("f", 1 << 20)], false);
+}
+
 /// What a mix reads it has not written: without writes nothing is checked, with them what they wrote.
 #[test]
 fn mixes_without_writes_check_nothing() {

@@ -250,7 +250,8 @@ fn a_target_that_cannot_be_read_has_no_figures() {
     assert!(text.contains("n/a") && !text.contains("0 ns"), "{text}");
     assert!(text.contains("is the answer of a scan"), "{text}");
     let page = bench.fathom_with(&["report", "last", "--format", "html"]).expect(0, &[]).out.clone();
-    assert!(page.contains("CANNOT BE READ") && page.contains(">Nothing found against the measurement<"));
+    let grade = ">Nothing found against the measurement; what it found is told above<";
+    assert!(page.contains("CANNOT BE READ") && page.contains(grade));
 }
 
 /// What was not read is not known to be sound, and the sentence speaks of what was.
@@ -352,6 +353,7 @@ fn what_has_no_places_is_refused_once() {
     for (target, says) in [
         (empty, "is empty: there is nothing to read"),
         ("/dev/zero", "/dev/zero has no end, and no places to tell apart"),
+        ("null:", "null: holds nothing, and has no places to tell apart"),
         ("absent", "absent does not exist"),
     ] {
         let refused = bench.fathom_with(&["scan", target]);
@@ -362,4 +364,5 @@ fn what_has_no_places_is_refused_once() {
             assert!(!refused.err.contains(word), "{word}: {}", refused.err);
         }
     }
+    assert_eq!(bench.stored(), 0, "nothing was run");
 }

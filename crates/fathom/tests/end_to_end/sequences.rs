@@ -345,6 +345,13 @@ fn stages_leave_one_another_room() {
     let filling = "--rw=write --size=10m --fill_device=1";
     let (filled, read) = ((Some(0), Some(768 << 10), Some(0)), (Some(0), Some(0), Some(256 << 10)));
     assert_eq!(of_both([filling, "--rw=read --size=256k"]), [(0, filled, read, true); 2]);
+    let written = (Some(0), Some(256 << 10), Some(0));
+    assert_eq!(of_both([filling, "--rw=write --size=256k"]), [(0, filled, written, true); 2]);
+    // Whether a file goes is the last job's to say.
+    let job = "--rw=write --size=256k --filename=b.0.0";
+    let removing = format!("{job} --unlink=1");
+    assert_eq!(of_both([&removing, job]), [(0, written, written, true); 2]);
+    assert_eq!(of_both([job, &removing]), [(0, written, written, false); 2]);
 }
 
 /// `nrfiles` behind a folder is the most of its files; before it, it says nothing.

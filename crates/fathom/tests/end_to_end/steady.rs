@@ -364,6 +364,33 @@ fn a_killed_test_goes_on_with_the_file_that_it_was_writing_and_with_no_other() {
     assert_eq!(std::fs::read(bench.path("file")).expect("it is there"), vec![7; 1 << 20]);
 }
 
+/// Whatever it was doing when it was killed: its mark says that nobody's, and the run that goes on knows better.
+#[test]
+fn a_killed_test_that_goes_on_removes_what_it_was_to_and_does_not_say_otherwise() {
+    for at in ["round 1: RND 4 KiB 0/100", "round 2: RND 8 KiB 100/0"] {
+        let bench = Bench::new();
+        let line =
+            "steady latency --target file --size 2MiB --quick=2000 --direct false --overwrite --remove";
+        let mut run = bench.start(line);
+        run.wait_for(at);
+        // What it then writes is after its mark.
+        let changed =
+            || std::fs::metadata(bench.path("file")).and_then(|meta| meta.modified()).expect("it is there");
+        let before = changed();
+        while changed() == before {
+            std::thread::yield_now();
+        }
+        run.signal(Signal::KILL);
+        run.ended();
+        assert!(bench.path("file").exists());
+        let ended = bench.fathom("steady --resume last --quiet");
+        // Whether rounds of milliseconds become steady is not what this is about.
+        assert!(ended.err.contains("record: ") && !ended.err.contains("target.kept"), "{ended:#?}");
+        assert!(!bench.path("file").exists(), "{ended:#?}");
+        assert!(!bench.report()["notes"].to_string().contains("was to be removed"));
+    }
+}
+
 #[test]
 fn a_steady_state_of_a_device_that_was_not_written_once_is_told_as_that() {
     let bench = Bench::new();

@@ -111,6 +111,7 @@ fn each_reads_how_far_the_other_came() {
     let cases = [
         ("--name=v --filename=file --size=256k", 5, 192),
         ("--name=a/b --filename=file --size=256k", 5, 192),
+        ("--name=v --numjobs=3 --size=96k", 5, 192),
         ("--name=v --nrfiles=30 --size=120k", 30, 656),
         ("--name=v --nrfiles=3 --size=96k --file_service_type=sequential", 10, 224),
         ("--name=v --nrfiles=3 --size=96k --file_service_type=roundrobin:2", 10, 224),
@@ -137,7 +138,9 @@ fn each_reads_how_far_the_other_came() {
             assert_eq!(code, 0, "{case}: {said}");
             let text = std::fs::read_to_string(bench.path("out")).expect("it was written");
             let document: Value = serde_json::from_str(&text).expect("a document");
-            assert_eq!(document["jobs"][0]["read"]["total_ios"], writes, "{case}");
+            for checked in document["jobs"].as_array().expect("a list of jobs") {
+                assert_eq!(checked["read"]["total_ios"], writes, "{case}");
+            }
             if checker == OURS {
                 let (code, said) = run(checker, "--rw=write --verify_only --verify_state_load=1");
                 assert_eq!(code, 0, "{case}: {said}");
@@ -159,6 +162,48 @@ fn moved(bench: &Bench, program: &[&str], options: &str) -> [u64; 4] {
     let job = &document["jobs"][0];
     [("read", "total_ios"), ("read", "io_bytes"), ("write", "total_ios"), ("write", "io_bytes")]
         .map(|(of, key)| job[of][key].as_u64().expect("a count"))
+}
+
+/// A job that goes on until its time is over writes for all of it: only what a backlog says is read back. Where the engine comes to
+/// the end of a pass nevertheless, each is read back.
+#[test]
+fn a_job_that_ends_with_its_time_reads_back_what_the_peer_does() {
+    if !has_peer("a_job_that_ends_with_its_time_reads_back_what_the_peer_does") {
+        return;
+    }
+    for (options, is_read_back) in [
+        ("--rw=randwrite", false),
+        ("--rw=write", false),
+        ("--rw=randwrite --filename=other", false),
+        ("--rw=write --filename=other", true),
+        ("--rw=write --ioengine=libaio --iodepth=4", true),
+        ("--rw=randwrite --verify_backlog=16", true),
+        ("--rw=write --verify_backlog=16 --ioengine=libaio --iodepth=4", true),
+        ("--rw=randwrite --verify_backlog=16 --verify_backlog_batch=4", true),
+    ] {
+        for program in [PEER, OURS] {
+            let bench = Bench::new();
+            let line =
+                format!("--bs=4k --verify=crc32c --time_based --runtime=1 --output-format=json {options}");
+            let (code, said) = on_file(&bench, program, &line);
+            assert_eq!(code, 0, "{program:?} {options}: {said}");
+            let text = std::fs::read_to_string(bench.path("out")).expect("it was written");
+            let text = &text[text.find('{').expect("a document")..];
+            let document: Value = serde_json::from_str(text).expect("a document");
+            let job = &document["jobs"][0];
+            let of = |key: &str| job[key]["total_ios"].as_u64().expect("a count");
+            let (read, written) = (of("read"), of("write"));
+            assert!(job["job_runtime"].as_u64() >= Some(990), "{program:?} {options}: {job}");
+            if is_read_back {
+                assert!(
+                    read <= written && read + 64 >= written,
+                    "{program:?} {options}: {read} of {written}"
+                );
+            } else {
+                assert!(read == 0 && written > 64, "{program:?} {options}: {read} of {written}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -36,6 +36,8 @@ pub struct Surroundings<'a> {
     pub read: &'a dyn Fn(&str) -> Result<String, String>,
     /// Whether anything stands at a path: a file to include that is not there is looked for beside the file that includes it.
     pub is_there: &'a dyn Fn(&str) -> bool,
+    /// Bytes of a regular file; absent where there is none.
+    pub length: &'a dyn Fn(&str) -> Option<u64>,
     /// Content of a file, for patterns; the error says why it cannot be read.
     pub bytes: &'a dyn Fn(&str) -> Result<Vec<u8>, String>,
     /// All regular files below a folder, in order; the error says why it cannot be looked into.
@@ -58,6 +60,7 @@ impl Surroundings<'_> {
         Self {
             read: &|name| Err(format!("there is no {name}")),
             is_there: &|_| false,
+            length: &|_| None,
             bytes: &|name| Err(format!("there is no {name}")),
             below: &|name| Err(format!("there is no {name}")),
             variable: &|_| None,

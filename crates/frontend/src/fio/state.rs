@@ -10,6 +10,10 @@ const JOB_BYTES: usize = 152;
 /// Where a job's name lies in these, and the longest there is.
 const NAME_AT: usize = 88;
 const NAME_BYTES: usize = 64;
+/// Where fio keeps the state of a generator, fathom has none; in a part of it that fio does not look at: this word, and behind it
+/// how many writes had finished, which fio does not know.
+const FINISHED_AT: usize = 64;
+const FINISHED_MARK: [u8; 8] = *b"finished";
 /// Bytes of a place: file and offset.
 const PLACE_BYTES: usize = 16;
 
@@ -18,6 +22,8 @@ const PLACE_BYTES: usize = 16;
 pub struct VerifyState {
     /// Name of the job.
     pub name: String,
+    /// Its place among all jobs of the run, from 0.
+    pub index: u64,
     /// Writes it kept in flight.
     pub depth: u32,
     /// Files it wrote to.
@@ -63,21 +69,29 @@ impl VerifyState {
             depth: narrow(8),
             files: narrow(12),
             writes: u64_at(job, 16),
-            finished: u64_at(job, 24),
+            index: u64_at(job, 24),
+            finished: if job[FINISHED_AT - 8..FINISHED_AT] == FINISHED_MARK {
+                u64_at(job, FINISHED_AT)
+            } else {
+                0
+            },
             last: places.collect(),
         })
     }
 
     /// The file's content.
     pub fn write(&self) -> Vec<u8> {
-        let Self { name, depth, files, writes, finished, last } = self;
+        let Self { name, index, depth, files, writes, finished, last } = self;
         let mut job = vec![0; JOB_BYTES];
         job[..8].copy_from_slice(&(last.len() as u64).to_le_bytes());
         job[8..12].copy_from_slice(&depth.to_le_bytes());
         job[12..16].copy_from_slice(&files.to_le_bytes());
         job[16..24].copy_from_slice(&writes.to_le_bytes());
-        // fio's place for a number that it keeps for nothing; the state of its generator follows, which fathom does not have.
-        job[24..32].copy_from_slice(&finished.to_le_bytes());
+        job[24..32].copy_from_slice(&index.to_le_bytes());
+        if *finished > 0 {
+            job[FINISHED_AT - 8..FINISHED_AT].copy_from_slice(&FINISHED_MARK);
+            job[FINISHED_AT..FINISHED_AT + 8].copy_from_slice(&finished.to_le_bytes());
+        }
         let length = name.len().min(NAME_BYTES - 1);
         job[NAME_AT..NAME_AT + length].copy_from_slice(&name.as_bytes()[..length]);
         for (file, offset) in last {
@@ -142,6 +156,7 @@ mod tests {
         let state = VerifyState::read(&fio()).unwrap();
         let expect = VerifyState {
             name: "job".to_owned(),
+            index: 0,
             depth: 1,
             files: 1,
             writes: 5,
@@ -155,7 +170,13 @@ mod tests {
         let last = vec![(0, 0); 5];
         assert_eq!(VerifyState { depth: 32, last: last.clone(), ..state.clone() }.known_writes(), 5);
         assert_eq!(VerifyState { depth: 32, writes: 6, last, ..state.clone() }.known_writes(), 0);
-        assert_eq!(VerifyState { finished: 3, depth: 4, ..state }.known_writes(), 3);
+        let finished = VerifyState { finished: 3, depth: 4, index: 7, ..state.clone() };
+        assert_eq!(finished.known_writes(), 3);
+        assert_eq!(VerifyState::read(&finished.write()), Ok(finished));
+        // Of a job that is not the first, too, fio's does not say how many had finished.
+        let second = VerifyState { index: 1, ..state };
+        assert_eq!(VerifyState::read(&second.write()), Ok(second.clone()));
+        assert_eq!(second.known_writes(), 5);
     }
 
     #[test]

@@ -1,8 +1,21 @@
 //! Patterns of verified data: how they are read and printed.
 
 use super::text;
+use crate::diagnostic::nearest;
 use crate::literal::Literal;
 use crate::row::{Kind, OptionValue};
+
+choice! {
+    /// When writes are read back.
+    VerifyWhen {
+        /// After each pass.
+        AfterPass = "after-pass",
+        /// While the load goes on, as `verify_backlog` says, and not when it has ended.
+        Backlog = "backlog",
+        /// Not by this run.
+        Never = "never",
+    }
+}
 
 /// Longest pattern, in bytes: what fio 3.41 uses of it for the longest common operation. fio 3.33 used no more than 512 bytes.
 const PATTERN_BYTES_MAX: usize = 1 << 20;

@@ -19,6 +19,15 @@ const REFINED_MAX: usize = 5;
 const GAP_MIN: f64 = 0.02;
 /// Growth of the mean response time from one rate to the next that is worth a rate between them.
 const GROWTH_MAX: f64 = 2.0;
+/// Times the idle response time up to which the lower of two such rates may take for the mean to double between them: twice, and as
+/// much more as one measurement so near to full speed is off.
+const DOUBLED_MAX: f64 = 2.5;
+/// Share of the most up to which rates say what latencies an idle target has.
+const CALM: f64 = 0.5;
+/// Standard errors that the highest of some ten latencies of an idle target lies above the lowest by chance.
+const NOISE: f64 = 4.0;
+/// Most that is noise of an idle target's latency, as a share of it: one rate at which it stands still does not hide a limit.
+const NOISE_MAX: f64 = 0.1;
 /// Rates above the first that could not be carried, as a part of the first round: two show that it was no accident.
 const OVERLOADED_MAX: usize = 2;
 
@@ -88,7 +97,21 @@ struct Measured {
     rate: f64,
     mean_s: f64,
     latencies_s: Vec<f64>,
+    /// Their standard errors.
+    scatters_s: Vec<f64>,
     is_carried: bool,
+}
+
+/// Why two rates are worth one between them, the least reason first. What lies next to full speed alone comes last: nothing is
+/// read off there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Reason {
+    /// The mean response time grows too much.
+    Steep,
+    /// A limit is crossed.
+    Crossed,
+    /// The mean response time grows too much, past twice that of an idle target.
+    Doubled,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -174,6 +197,7 @@ impl RateSearch {
                 rate,
                 mean_s: result.mean_s,
                 latencies_s: self.goals.iter().map(|goal| result.latency_s(goal)).collect(),
+                scatters_s: self.goals.iter().map(|goal| result.scatter_s(goal)).collect(),
                 is_carried: state(result, rate, &[]) != State::Overloaded,
             }),
         }
@@ -205,30 +229,60 @@ impl RateSearch {
         all
     }
 
-    /// A rate in the middle of the two between which a limit is crossed, or else of those between which the mean response
-    /// time grows most, if that is worth another one.
+    /// A rate in the middle of the two that are worth it most: for the best reason, of those the widest, of those the steepest.
     fn between(&self) -> Option<f64> {
         if self.refined >= REFINED_MAX {
             return None;
         }
         let mut known: Vec<&Measured> = self.measured.iter().collect();
         known.sort_by(|a, b| a.rate.total_cmp(&b.rate));
-        let limit_s = |which: usize| self.goals[which].limit.as_secs_f64();
+        let idle_s = known.iter().map(|one| one.mean_s).fold(f64::INFINITY, f64::min);
+        // A limit that is only crossed by what an idle target's latency scatters is crossed nowhere.
+        let least_s: Vec<f64> = (0..self.goals.len())
+            .map(|which| self.goals[which].limit.as_secs_f64().max(self.idle_at_most_s(&known, which)))
+            .collect();
         let is_crossed = |pair: &[&Measured]| {
-            (0..self.goals.len()).any(|which| {
-                pair[0].latencies_s[which] <= limit_s(which) && pair[1].latencies_s[which] > limit_s(which)
+            self.goals.iter().enumerate().any(|(which, goal)| {
+                pair[0].latencies_s[which] <= goal.limit.as_secs_f64()
+                    && pair[1].latencies_s[which] > least_s[which]
             })
         };
         let growth = |pair: &[&Measured]| pair[1].mean_s / pair[0].mean_s;
-        let is_wide = |pair: &&[&Measured]| pair[1].rate - pair[0].rate > GAP_MIN * self.most;
-        // Above what is carried latencies are those of a queue that grows as long as it is measured.
-        let turns = |pair: &&[&Measured]| is_crossed(pair) || pair[1].is_carried && growth(pair) > GROWTH_MAX;
+        let reason = |pair: &[&Measured]| {
+            // Above what is carried latencies are those of a queue that grows as long as it is measured.
+            let is_steep = pair[1].is_carried && growth(pair) > GROWTH_MAX;
+            match (is_steep, is_crossed(pair)) {
+                (true, _) if pair[0].mean_s <= DOUBLED_MAX * idle_s => Some(Reason::Doubled),
+                (_, true) => Some(Reason::Crossed),
+                (true, false) => Some(Reason::Steep),
+                (false, false) => None,
+            }
+        };
+        // Shares of one maximum are as wide but for their rounding.
+        let width = |pair: &[&Measured]| ((pair[1].rate - pair[0].rate) / (GAP_MIN * self.most)).round();
         known
             .windows(2)
-            .filter(is_wide)
-            .filter(turns)
-            .max_by(|a, b| is_crossed(a).cmp(&is_crossed(b)).then(growth(a).total_cmp(&growth(b))))
-            .map(|pair| f64::midpoint(pair[0].rate, pair[1].rate))
+            .filter(|pair| pair[1].rate - pair[0].rate > GAP_MIN * self.most)
+            .filter_map(|pair| Some((reason(pair)?, pair)))
+            .max_by(|(one, a), (other, b)| {
+                let wider = || width(a).total_cmp(&width(b));
+                one.cmp(other).then_with(wider).then_with(|| growth(a).total_cmp(&growth(b)))
+            })
+            .map(|(_, pair)| f64::midpoint(pair[0].rate, pair[1].rate))
+    }
+
+    /// The most that a latency of an idle target comes to by chance, seconds; 0 where no rate was calm. `known` from the lowest rate on.
+    fn idle_at_most_s(&self, known: &[&Measured], which: usize) -> f64 {
+        let calm: Vec<&Measured> = known.iter().copied().filter(|one| one.rate <= CALM * self.most).collect();
+        let lowest = calm.iter().min_by(|a, b| a.latencies_s[which].total_cmp(&b.latencies_s[which]));
+        let Some(lowest) = lowest else { return 0.0 };
+        // No queue lets operations wait for less at a higher rate: by what a latency falls then, it scatters.
+        let (_, fall_s) = calm.iter().fold((0.0_f64, 0.0_f64), |(highest_s, fall_s), one| {
+            let latency_s = one.latencies_s[which];
+            (highest_s.max(latency_s), fall_s.max(highest_s - latency_s))
+        });
+        let level_s = lowest.latencies_s[which];
+        level_s + fall_s.max(NOISE * lowest.scatters_s[which]).min(NOISE_MAX * level_s)
     }
 
     /// All rates and full speed so many times more, shuffled.

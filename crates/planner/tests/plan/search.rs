@@ -334,6 +334,47 @@ fn rates_are_shares_of_full_speed_then_where_latency_turns() {
     assert_eq!(found, [100.0, 300.0, 500.0]);
 }
 
+/// So many units of 1 ms with exponential service (M/M/c, Erlang's C), and at full speed as at 99.7 % of it; means lie off by so much,
+/// above at odd tenths of full speed and below at even ones.
+fn m_m_c(step: &Step, units: u32, off: f64) -> StepFinished {
+    let most = 1000.0 * f64::from(units);
+    let rate = match step.streams[0].pacing {
+        Pacing::Open { rate, .. } => rate,
+        Pacing::Closed { .. } => most,
+    };
+    let utilisation = (rate / most).min(0.997);
+    let offered = utilisation * f64::from(units);
+    let inverse = (1..=units).fold(1.0, |inverse, unit| 1.0 + inverse * f64::from(unit) / offered);
+    let waits = 1.0 / (inverse * (1.0 - utilisation) + utilisation);
+    let is_odd = (10.0 * rate / most).round() % 2.0 == 1.0;
+    let chance = if is_odd { 1.0 + off } else { 1.0 - off };
+    let mean_ns = 1e9 * chance * (0.001 + waits / (most * (1.0 - utilisation)));
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "nanoseconds")]
+    let latencies: Vec<u64> =
+        (0..20_000).map(|i| (-(1.0 - (f64::from(i) + 0.5) / 20_000.0).ln() * mean_ns) as u64).collect();
+    finished(step, rate, &latencies)
+}
+
+/// Of 16 units the mean is twice that of an idle target at 15,216/s, between 1.4 ms at nine tenths and what takes ten times as long;
+/// that an idle target's mean is 1 ms now and less then is no reason for a rate there.
+#[test]
+fn rates_go_where_the_mean_doubles_and_not_where_an_idle_target_scatters() {
+    let found = |limit: Nanos, units: u32, off: f64| {
+        let goals = vec![LatencyGoal { quantile: None, limit }];
+        rates(RateSearch::new(Vec::new(), goals, 32, 1, true, 3), |step| m_m_c(step, units, off))
+    };
+    let at_idle = found(Nanos::millis(1), 16, 0.001);
+    assert_eq!(at_idle[11..], [15_200.0, 15_600.0, 15_800.0], "{at_idle:?}");
+    // A limit that is crossed where operations begin to wait comes next, between 85 and 90 % of full speed.
+    let clear = found(Nanos::micros(1200), 16, 0.001);
+    assert_eq!(clear[11..14], [15_200.0, 15_600.0, 13_600.0], "{clear:?}");
+    assert!(clear.len() <= 16, "full speed, tenths and five more: {clear:?}");
+    // Of one unit it doubles between rates that are near enough: the limit comes first, 4 ms at 750/s.
+    let one = found(Nanos::millis(4), 1, 0.0);
+    assert_eq!(one[11..13], [750.0, 775.0], "{one:?}");
+    assert!(one.len() <= 16, "{one:?}");
+}
+
 #[test]
 fn rates_that_no_worker_can_follow_are_left_out_and_told() {
     // Full speed of 50 million a second; one worker follows 20 million arrivals.

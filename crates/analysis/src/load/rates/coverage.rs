@@ -129,32 +129,40 @@ fn constant_response_s(units: usize, utilisation: f64) -> f64 {
     SERVICE_S * (1.0 + waiting / offered)
 }
 
+/// Shares of full speed as they are offered where none are given.
+const TENTHS: [f64; 9] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
+/// Seeds of a check on means that lie off by chance.
+const SEEDS: u64 = 80;
+
+/// The curve of so many units at shares of their full speed, each three times, of means that lie off by chance by so much;
+/// `response_s` of a utilisation.
+fn read_off(units: u32, shares: &[f64], off: f64, seed: u64, response_s: &dyn Fn(f64) -> f64) -> Curve {
+    let most = f64::from(units) / SERVICE_S;
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut noise = || {
+        let radius = (-2.0 * (1.0 - random.f64()).ln()).sqrt();
+        off * radius * (std::f64::consts::TAU * random.f64()).cos()
+    };
+    let point = |rate: f64, mean_s: f64| super::tests::point(rate, mean_s, 0.0);
+    let full: Vec<(f64, LoadPoint)> =
+        (0..3).map(|_| most * (1.0 + noise() / 3.0)).map(|rate| (256.0, point(rate, 256.0 / rate))).collect();
+    let mut offered = Vec::new();
+    for &utilisation in shares {
+        for _ in 0..3 {
+            let mean_s = response_s(utilisation) * (1.0 + noise());
+            offered.push((most * utilisation, point(most * utilisation, mean_s)));
+        }
+    }
+    curve(&full, offered, 1.0, &[]).expect("there are rates")
+}
+
 /// Shares of curves whose intervals hold the idle response time and the parallel units, of means that lie off by chance by
 /// so much; `response_s` of a utilisation.
 fn of_idle(units: u32, off: f64, response_s: &dyn Fn(f64) -> f64) -> [f64; 2] {
-    const SEEDS: u64 = 80;
     let most = f64::from(units) / SERVICE_S;
     let mut held = [0_u32; 2];
     for seed in 0..SEEDS {
-        let mut random = fastrand::Rng::with_seed(seed);
-        let mut noise = || {
-            let radius = (-2.0 * (1.0 - random.f64()).ln()).sqrt();
-            off * radius * (std::f64::consts::TAU * random.f64()).cos()
-        };
-        let point = |rate: f64, mean_s: f64| super::tests::point(rate, mean_s, 0.0);
-        let full: Vec<(f64, LoadPoint)> = (0..3)
-            .map(|_| most * (1.0 + noise() / 3.0))
-            .map(|rate| (256.0, point(rate, 256.0 / rate)))
-            .collect();
-        let mut offered = Vec::new();
-        for tenth in 1..=9 {
-            let utilisation = f64::from(tenth) / 10.0;
-            for _ in 0..3 {
-                let mean_s = response_s(utilisation) * (1.0 + noise());
-                offered.push((most * utilisation, point(most * utilisation, mean_s)));
-            }
-        }
-        let found = curve(&full, offered, 1.0, &[]).expect("there are rates");
+        let found = read_off(units, &TENTHS, off, seed, response_s);
         let rates = found.rates.as_ref().expect("it is over rates");
         let estimates = [rates.alone_s, found.answers.parallel_units];
         for (which, (estimate, truth)) in estimates.into_iter().zip([SERVICE_S, most * SERVICE_S]).enumerate()
@@ -194,5 +202,83 @@ fn units_of_constant_service_are_held() {
             let held = of_idle(units, off, &response_s);
             assert!(held.iter().all(|share| *share >= 0.9), "{held:?} of {units} units, {off} off");
         }
+    }
+}
+
+/// Rate at which operations of random service take twice as long on so many units as alone.
+fn doubled_at(units: u32) -> f64 {
+    let (mut least, mut most) = (0.0, 1.0);
+    for _ in 0..50 {
+        let middle = f64::midpoint(least, most);
+        if response_s(Some(units), middle) <= 2.0 * SERVICE_S {
+            least = middle;
+        } else {
+            most = middle;
+        }
+    }
+    least * f64::from(units) / SERVICE_S
+}
+
+/// A straight line of the inverse alone comes to it 0.5 % too early of 4 units, which means that lie off by 0.2 % do not cover.
+#[test]
+fn where_the_mean_doubles_is_held_whatever_the_units() {
+    // As the search chooses them: tenths, and where the mean more than doubles from one to the next what lies between.
+    let further = [0.95, 0.975, 0.99];
+    for (units, more) in [(1, 0), (2, 0), (4, 0), (8, 1), (16, 3), (32, 3)] {
+        let shares = [&TENTHS[..], &further[..more]].concat();
+        for off in [0.002, 0.01] {
+            let mut held = 0_u32;
+            for seed in 0..SEEDS {
+                let found =
+                    read_off(units, &shares, off, seed, &|utilisation| response_s(Some(units), utilisation));
+                let rates = found.rates.expect("it is over rates");
+                assert_eq!(rates.doubled_between, None, "{units} units, {off} off, seed {seed}");
+                let (low, high) = rates.doubled.and_then(|at| at.interval).expect("there are three of each");
+                held += u32::from((low..=high).contains(&doubled_at(units)));
+            }
+            let share = f64::from(held) / SEEDS as f64;
+            assert!(share >= 0.9, "{share} of {units} units, {off} off");
+        }
+    }
+}
+
+/// Of 16 units the mean grows from 1.4 to 20 ms between nine tenths and all: a straight line of the inverse comes to twice the idle
+/// response time 2 % too early, however well the rates are known.
+#[test]
+fn a_gap_in_which_the_mean_more_than_doubles_is_told_as_one() {
+    let of = |more: &[f64]| {
+        read_off(16, &[&TENTHS[..], more].concat(), 0.002, 1, &|utilisation| {
+            response_s(Some(16), utilisation)
+        })
+    };
+    let found = of(&[0.997]);
+    let rates = found.rates.expect("it is over rates");
+    let (from, to) = rates.doubled_between.expect("nothing between them was measured");
+    assert!((from - 14_400.0).abs() < 1e-6 && (to - 15_952.0).abs() < 1e-6, "{from} to {to}");
+    let (low, high) = rates.doubled.and_then(|at| at.interval).expect("there are three of each");
+    assert!(low <= from && high >= to, "{low} to {high}");
+    let remarks = &found.answers.remarks;
+    assert!(remarks.iter().any(|one| one.contains("twice the idle response time")), "{remarks:?}");
+    // With rates between them there is no such gap, and nothing to be told.
+    let found = of(&[0.95, 0.975, 0.9875, 0.997]);
+    assert_eq!(found.rates.expect("it is over rates").doubled_between, None);
+    let remarks = &found.answers.remarks;
+    assert!(!remarks.iter().any(|one| one.contains("twice the idle response time")), "{remarks:?}");
+}
+
+#[test]
+fn a_line_that_bends_comes_to_a_level_where_several_units_do() {
+    for units in [1, 2, 4, 8] {
+        let rows: Vec<Row> = [0.5, 0.6, 0.7, 0.8, 0.9, 0.95]
+            .map(|utilisation| {
+                let done = f64::from(units) / SERVICE_S * utilisation;
+                let mean_s = response_s(Some(units), utilisation);
+                Row { asked: done, done, mean_s, latencies_s: Vec::new() }
+            })
+            .to_vec();
+        let expect = doubled_at(units);
+        let at = rows.iter().rposition(|row| row.done <= expect * (1.0 + 1e-9)).expect("it lies above half");
+        let found = bent(&rows, at, 0.5 / SERVICE_S);
+        assert!((found / expect - 1.0).abs() < 1e-3, "{found}, not {expect}, of {units} units");
     }
 }

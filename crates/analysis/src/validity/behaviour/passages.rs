@@ -1,7 +1,8 @@
 //! The finding about throughput that goes over to another level within some seconds or minutes and stays there. What does so at once is
 //! a change of level, and what takes all of the step a drift.
 
-use super::{FALL_PART, LASTING_MIN, LEVEL_MIN, RISE_PART, Second, StepView, is_by_load};
+use super::warmup::{FALL_PART, RISE_PART};
+use super::{LASTING_MIN, LEVEL_MIN, Second, StepView, is_by_load};
 use crate::statistics::{Change, Passage, Sample, passage};
 use crate::validity::Found;
 use fathom_schema::Severity;

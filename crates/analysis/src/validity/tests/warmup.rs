@@ -5,7 +5,6 @@ use crate::sample::normal;
 use std::collections::BTreeMap;
 
 /// Counts about 10,000 per second times a course, with noise of this deviation (a share) whose neighbours correlate.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "constructed counts")]
 pub(super) fn series(
     seconds: usize,
     noise: f64,
@@ -13,11 +12,21 @@ pub(super) fn series(
     seed: u64,
     course: &dyn Fn(f64) -> f64,
 ) -> Vec<u64> {
+    series_about(10_000.0, (seconds, noise, memory, seed), course)
+}
+
+/// The same about another rate: so many seconds, the noise, its memory and the seed.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "constructed counts")]
+fn series_about(
+    rate: f64,
+    (seconds, noise, memory, seed): (usize, f64, f64, u64),
+    course: &dyn Fn(f64) -> f64,
+) -> Vec<u64> {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut off = normal(&mut random);
     (0..seconds)
         .map(|second| {
-            let value = 10_000.0 * course(second as f64 + 0.5) * (1.0 + noise * off);
+            let value = rate * course(second as f64 + 0.5) * (1.0 + noise * off);
             off = memory * off + (1.0 - memory * memory).sqrt() * normal(&mut random);
             value.max(0.0) as u64
         })
@@ -26,9 +35,18 @@ pub(super) fn series(
 
 /// How many of a hundred such series are told to have what: names of findings, joined.
 fn told(seconds: usize, noise: f64, memory: f64, course: &dyn Fn(f64) -> f64) -> BTreeMap<String, usize> {
+    told_about(10_000.0, (seconds, noise, memory), course)
+}
+
+/// The same about another rate.
+fn told_about(
+    rate: f64,
+    (seconds, noise, memory): (usize, f64, f64),
+    course: &dyn Fn(f64) -> f64,
+) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for seed in 0..100 {
-        let found = behaviour(&counted(&series(seconds, noise, memory, seed, course), false));
+        let found = behaviour(&counted(&series_about(rate, (seconds, noise, memory, seed), course), false));
         let names: Vec<&str> = found.iter().map(|one| one.id.trim_start_matches("behaviour.")).collect();
         *counts.entry(names.join(" ")).or_default() += 1;
     }
@@ -178,6 +196,76 @@ fn a_straight_course_is_no_warm_up() {
                 let place = format!("{told:?}: {change} over {seconds} s, noise {noise}");
                 assert!(share(&told, "warm-up") <= 0.03 && share(&told, "drift") >= 0.9, "{place}");
             }
+        }
+    }
+}
+
+/// A start within a quarter of a minute is told as what it is and as nothing else, whether the device serves 200 per second, where
+/// counts at random would scatter by 7 %, or 10,000; and however little it scatters.
+#[test]
+fn a_start_that_is_over_early_is_a_warm_up_and_no_drift() {
+    let line = |length: f64| move |t: f64| (0.5 + 0.5 * t / length).min(1.0);
+    let approach = |depth: f64, pace: f64| move |t: f64| 1.0 - depth * (-t / pace).exp();
+    let (line5, line8) = (line(5.0), line(8.0));
+    let (quick, usual, slow, falls) =
+        (approach(0.5, 1.5), approach(0.5, 3.0), approach(0.5, 6.0), approach(-1.0, 3.0));
+    let starts: [(&str, &dyn Fn(f64) -> f64, f64); 6] = [
+        ("line of 5 s", &line5, 0.03),
+        ("line of 8 s", &line8, 0.03),
+        // 1.2 % of the mean: by noise of 3 % less than 1 % now and then.
+        ("pace of 1.5 s", &quick, 0.02),
+        ("pace of 3 s", &usual, 0.03),
+        ("pace of 6 s", &slow, 0.03),
+        ("pace of 3 s from above", &falls, 0.03),
+    ];
+    for (name, start, most) in starts {
+        for rate in [200.0, 10_000.0] {
+            for noise in [0.0, 0.01, 0.02, 0.03].into_iter().filter(|noise| *noise <= most) {
+                let told = told_about(rate, (60, noise, 0.0), start);
+                let right = told.get("warm-up").copied().unwrap_or(0);
+                assert!(right >= 90, "{told:?}: {name}, {rate}/s, noise {noise}");
+            }
+        }
+    }
+    // Of half a minute and of two.
+    let (short, long) =
+        (told_about(200.0, (30, 0.02, 0.0), &line5), told_about(200.0, (120, 0.02, 0.0), &slow));
+    assert!(share(&short, "warm-up") >= 0.9, "{short:?}");
+    assert!(share(&long, "warm-up") >= 0.9, "{long:?}");
+}
+
+/// One that makes less than a hundredth of the mean is not told, and the step has not risen by it either.
+#[test]
+fn a_start_too_slight_to_be_told_is_no_drift() {
+    for rate in [200.0, 10_000.0] {
+        for noise in [0.0, 0.01, 0.02] {
+            let told = told_about(rate, (60, noise, 0.0), &|t| 1.0 - 0.2 * (-t / 3.0).exp());
+            assert!(share(&told, "drift") <= 0.05, "{told:?}: {rate}/s, noise {noise}");
+        }
+    }
+}
+
+/// Of a device that scatters far less than counts at random do, and of such counts' own scatter.
+#[test]
+fn slow_devices_that_stay_where_they_are_have_no_warm_up() {
+    for rate in [50.0, 200.0] {
+        for (noise, memory, most) in
+            [(0.01, 0.0, 0.01), (0.02, 0.0, 0.01), (0.02, 0.5, 0.03), (0.02, 0.8, 0.05), (0.07, 0.0, 0.01)]
+        {
+            for seconds in [30, 60] {
+                let told = told_about(rate, (seconds, noise, memory), &|_| 1.0);
+                let place = format!("{told:?}: {rate}/s for {seconds} s, noise {noise}, {memory}");
+                assert!(share(&told, "warm-up") <= most && share(&told, "") >= 0.9, "{place}");
+            }
+        }
+    }
+    for change in [-0.4, -0.2, 0.2, 0.4] {
+        for noise in [0.0, 0.01, 0.02] {
+            let told = told_about(200.0, (60, noise, 0.0), &|t| 1.0 + change * t / 60.0);
+            assert!(
+                share(&told, "warm-up") <= 0.03 && share(&told, "drift") >= 0.9,
+                "{told:?}: {change}, noise {noise}"
+            );
         }
     }
 }

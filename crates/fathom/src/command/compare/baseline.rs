@@ -1,4 +1,5 @@
-//! Runs kept under a name: a text file in the store's folder `baselines`, a run's identity per line.
+//! Runs kept under a name: a text file in the store's folder `baselines`, a run's identity per line. Runs that were named by
+//! their files and are not in the store are copied beside it: those files may go, and the store then lacks nothing.
 
 use super::Side;
 use crate::exit::Exit;
@@ -38,11 +39,12 @@ pub(super) fn check(folder: &Path, name: &str, replaces: bool) -> Result<(), (Ex
 /// What to add where a name is taken.
 const INSTEAD: &str = "add --replace to keep these runs in its place";
 
-/// Keeps runs under a name; what was kept under it before goes where it `replaces` that, which is told. The words for it.
+/// Keeps runs under a name, each with the file that it was read from; what was kept under it before goes where it `replaces`
+/// that, which is told. The words for it.
 pub(super) fn keep(
     folder: &Path,
     name: &str,
-    kept: &[&str],
+    runs: &[(&str, &Path)],
     replaces: bool,
 ) -> Result<String, (Exit, String)> {
     let path = path_of(folder, name)?;
@@ -52,13 +54,20 @@ pub(super) fn keep(
         _ => String::new(),
     };
     fs::create_dir_all(path.parent().expect("it is in a folder")).map_err(fail)?;
+    let mut copies = 0;
+    for (run, file) in runs {
+        copies += usize::from(copied(folder, run, file)?);
+    }
+    let kept: Vec<&str> = runs.iter().map(|(run, _)| *run).collect();
     let text = kept.join("\n") + "\n";
     // Whoever reads it meanwhile sees the old file or the new one, whole.
-    let written = if replaces { output::replace(&path, &text) } else { output::create(&path, &text) };
+    let written =
+        if replaces { output::replace(&path, text.as_bytes()) } else { output::create(&path, &text) };
     written.map_err(|error| match error.kind() {
         // Whether the name was free was asked before the runs, which may have taken hours.
         ErrorKind::AlreadyExists => {
-            let (meanwhile, runs) = (kept_under(folder, name), kept.join(","));
+            let meanwhile = kept_under(folder, name);
+            let runs = files_named(folder, runs);
             let reason = format!(
                 "another command has kept {meanwhile} as baseline {name} meanwhile; the runs are stored, keep them with `fathom \
                  compare {runs} --save-baseline NAME`, under another name or with --replace"
@@ -68,7 +77,46 @@ pub(super) fn keep(
         _ => fail(error),
     })?;
     let runs = if kept.len() == 1 { "1 run".to_owned() } else { format!("{} runs", kept.len()) };
-    Ok(format!("baseline {name}: {runs} of the first side{instead}: {}", path.display()))
+    let beside = match copies {
+        0 => "",
+        1 => ", of which one is not in the store and is copied",
+        _ => ", of which some are not in the store and are copied",
+    };
+    Ok(format!("baseline {name}: {runs} of the first side{instead}{beside}: {}", path.display()))
+}
+
+/// The runs as a command names them: those of the store by their identity, others by their files.
+fn files_named(folder: &Path, runs: &[(&str, &Path)]) -> String {
+    let name = |run: &str, file: &Path| {
+        if is_stored(folder, run) { run.to_owned() } else { file.display().to_string() }
+    };
+    runs.iter().map(|(run, file)| name(run, file)).collect::<Vec<_>>().join(",")
+}
+
+fn is_stored(folder: &Path, run: &str) -> bool {
+    fathom_store::path_of(folder, run).is_file()
+}
+
+/// Where the copy of a run is that is not in the store.
+fn copy_of(folder: &Path, run: &str) -> PathBuf {
+    fathom_store::path_of(&folder.join("baselines"), run)
+}
+
+/// Copies a run that is not in the store, whole; whether it is none of the store's. A copy that is there stays: a run is written
+/// once.
+fn copied(folder: &Path, run: &str, file: &Path) -> Result<bool, (Exit, String)> {
+    if is_stored(folder, run) {
+        return Ok(false);
+    }
+    let copy = copy_of(folder, run);
+    if copy.is_file() {
+        return Ok(true);
+    }
+    let content = fathom_store::whole(file).map_err(|error| (Exit::Target, error.to_string()))?;
+    output::replace(&copy, &content).map(|()| true).map_err(|error| {
+        let (file, copy) = (file.display(), copy.display());
+        (Exit::Target, format!("cannot copy {file}, which is not in the store, to {copy}: {error}"))
+    })
 }
 
 /// The runs that are kept under a name, as far as that can be read: what goes need not be whole.
@@ -109,7 +157,12 @@ pub(super) fn read(folder: &Path, name: &str) -> Result<Side, (Exit, String)> {
         let reason = format!("baseline {name} names no run; {}", anew(name));
         return Err((Exit::Target, reason));
     }
-    super::read(folder, &kept.join(",")).map_err(|(exit, reason)| {
+    let place = |run: &String| if is_stored(folder, run) { None } else { Some(copy_of(folder, run)) };
+    let found = kept.iter().map(|run| match place(run).filter(|copy| copy.is_file()) {
+        Some(copy) => Ok(copy),
+        None => fathom_store::find(folder, run),
+    });
+    super::read_all(found).map_err(|(exit, reason)| {
         let what = format!("a run of baseline {name} ({}) cannot be read: {reason}", listed(&kept));
         (exit, format!("{what}; bring it back into the store, or {}", anew(name)))
     })
@@ -163,13 +216,18 @@ mod tests {
         let folder = folder.path();
         check(folder, "gold", false).expect("the name is free");
         // The runs take their time; another command is done sooner.
-        keep(folder, "gold", &["other"], false).expect("it was free");
-        let (exit, reason) = keep(folder, "gold", &["a", "b"], false).expect_err("it is taken");
+        let runs = ["other", "a", "b"].map(|run| (run, fathom_store::path_of(folder, run)));
+        for (_, file) in &runs {
+            fs::write(file, "").expect("it is new");
+        }
+        let [other, a, b] = runs.each_ref().map(|(run, file)| (*run, file.as_path()));
+        keep(folder, "gold", &[other], false).expect("it was free");
+        let (exit, reason) = keep(folder, "gold", &[a, b], false).expect_err("it is taken");
         assert_eq!(exit, Exit::Usage);
         assert!(reason.contains("has kept other as baseline gold meanwhile"), "{reason}");
         assert!(reason.contains("fathom compare a,b --save-baseline NAME"), "{reason}");
         assert_eq!(text(folder), "other\n");
-        let told = keep(folder, "gold", &["a", "b"], true).expect("it may go");
+        let told = keep(folder, "gold", &[a, b], true).expect("it may go");
         assert!(told.starts_with("baseline gold: 2 runs of the first side, in place of other: "), "{told}");
         assert_eq!(text(folder), "a\nb\n");
         let left: Vec<_> = fs::read_dir(folder.join("baselines")).expect("it is there").collect();
@@ -185,7 +243,9 @@ mod tests {
         let (_, reason) = check(folder, "gold", false).expect_err("it is taken");
         assert!(reason.contains("gold is there already (what cannot be read); add --replace"), "{reason}");
         check(folder, "gold", true).expect("it may go");
-        let told = keep(folder, "gold", &["a"], true).expect("it may go");
+        let file = fathom_store::path_of(folder, "a");
+        fs::write(&file, "").expect("it is new");
+        let told = keep(folder, "gold", &[("a", &file)], true).expect("it may go");
         assert!(told.contains(", in place of what cannot be read: "), "{told}");
         assert_eq!(text(folder), "a\n");
         fs::create_dir(folder.join("baselines/silver.txt")).expect("it is new");

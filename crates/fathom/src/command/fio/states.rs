@@ -27,13 +27,14 @@ pub(crate) fn write(record: &Record, extras: &Extras, aux_path: &str, spared: &S
         for worker in workers_of(record, clone) {
             let Some(mut state) = state_of(record, &worker) else { continue };
             state.name.clone_from(&clone.job_name);
+            state.index = u64::from(clone.thread_number).saturating_sub(1);
             lost.extend(output::write_unnamed(&path_of(clone), spared, &state.write()).err());
         }
     }
     lost
 }
 
-/// The state of one worker, without its name; `None` where it wrote nothing that is verified.
+/// The state of one worker, without its name and place; `None` where it wrote nothing that is verified.
 fn state_of(record: &Record, worker: &FioWorkers) -> Option<VerifyState> {
     let FioWorkers { step, stream, worker } = *worker;
     let step = &record.steps[step];
@@ -49,6 +50,7 @@ fn state_of(record: &Record, worker: &FioWorkers) -> Option<VerifyState> {
     let place = |&(extent, offset): &(u32, u64)| (u64::from(extent), offset);
     Some(VerifyState {
         name: String::new(),
+        index: 0,
         depth: planned.queue_depth,
         files: u32::try_from(planned.workers.first()?.extents.len()).unwrap_or(u32::MAX),
         writes: verified.finished,

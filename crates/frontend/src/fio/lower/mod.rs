@@ -156,6 +156,9 @@ impl Lowering<'_> {
         let engine = engines::of(parsed, self.faults);
         self.refuse_standard_streams(parsed, engine);
         let (place, is_shared) = place_of(parsed, 0, self.surroundings);
+        if let Some(Named { options, .. }) = self.job.workloads.last_mut() {
+            verify::set_when(options, parsed, engine.goes_on(), place.files(), self.faults);
+        }
         // A connection has one job at each end.
         let is_shared = is_shared && engine.engine != Engine::Net;
         let has_logs = settings.report.logs.iter().any(Option::is_some) || settings.report.iolog.is_some();
@@ -450,7 +453,7 @@ impl Lowering<'_> {
         }
         amounts::set_tails(options, settings, place.files(), lowered.smallest);
         amounts::join_loops(options, parsed, lowered, engine.goes_on());
-        self.targets.name_of(&mut self.job, place, &need, parsed, engine.engine)
+        self.targets.name_of(&mut self.job, place, &need, parsed, engine.engine, self.surroundings)
     }
 
     /// What all clones of a section have in common.

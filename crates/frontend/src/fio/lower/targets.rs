@@ -11,8 +11,23 @@ use std::sync::Arc;
 /// Targets by what they stand for.
 #[derive(Default)]
 pub(super) struct Targets {
-    by_key: BTreeMap<(bool, Place, Option<u64>), usize>,
+    by_key: BTreeMap<Key, usize>,
+    /// Bytes to which the jobs so far make each of these files; its own length is another matter.
+    made: BTreeMap<Place, u64>,
     names: super::Names,
+}
+
+/// Jobs for which all of this is alike have one target. What another job asks of the same files changes nothing for them: the
+/// planner opens one place once, as long as a step needs it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    /// Whether its files are opened. What an engine opens nothing of has no length but what the jobs say, all together.
+    opens: bool,
+    place: Place,
+    limit: Option<u64>,
+    /// Bytes of each file, from and to; absent where that is what is there, and where all is one.
+    bytes: Option<(u64, Option<u64>)>,
+    unlinks: bool,
 }
 
 /// Where the files of a clone are.
@@ -34,6 +49,7 @@ impl Place {
 }
 
 /// What a clone needs of its files.
+#[derive(Debug, Clone)]
 pub(super) struct Need {
     /// Whether one of them is no regular file: its size is its own.
     pub(super) is_special: bool,
@@ -58,14 +74,22 @@ impl Targets {
         need: &Need,
         parsed: &ParsedJob,
         engine: Engine,
+        surroundings: &Surroundings<'_>,
     ) -> String {
         let settings = &parsed.settings;
         let opens = !matches!(engine, Engine::Null | Engine::Cpu | Engine::Exec);
-        let key = (opens, place, need.limit);
+        let need = &if opens { self.settled(need, &place, surroundings) } else { need.clone() };
+        let key = Key {
+            opens,
+            place,
+            limit: need.limit,
+            bytes: need.file_bytes.filter(|_| opens).map(|bytes| (bytes, need.file_bytes_max)),
+            unlinks: opens && settings.files.unlink,
+        };
         let at = match self.by_key.get(&key) {
             Some(&at) => at,
             None => {
-                job.targets.push(self.create(&key.1, need, parsed, engine));
+                job.targets.push(self.create(&key.place, need, parsed, engine));
                 let at = job.targets.len() - 1;
                 self.by_key.insert(key, at);
                 at
@@ -106,6 +130,29 @@ impl Targets {
             options.remove.set(true, settings.span("unlink", span));
         }
         target.name.clone()
+    }
+
+    /// What a job needs whose files have a length by themselves, or from the jobs before it: fio asks for that when it has made
+    /// theirs. Takes note of what this one makes of them.
+    fn settled(&mut self, need: &Need, place: &Place, surroundings: &Surroundings<'_>) -> Need {
+        let mut need = need.clone();
+        if need.is_special {
+            return need;
+        }
+        let made = self.made.entry(place.clone()).or_default();
+        if let Some(bytes) = need.file_bytes {
+            *made = (*made).max(need.file_bytes_max.unwrap_or(bytes));
+        } else if *made > 0 {
+            let shortest = match place {
+                Place::Paths(paths) => {
+                    paths.iter().map(|path| (surroundings.length)(path).unwrap_or(0)).min().unwrap_or(0)
+                }
+                // Their names are the planner's to make.
+                Place::Set { .. } => 0,
+            };
+            need.file_bytes = (*made > shortest).then_some(*made);
+        }
+        need
     }
 
     /// A name that no other target has.

@@ -83,9 +83,6 @@ pub(super) fn set(
         let place = settings.span("verify_pattern_interval", span);
         options.verify_pattern_interval.set(Bytes(verify.pattern_interval), place);
     }
-    if !verify.after_pass {
-        options.verify_when.set(VerifyWhen::Never, settings.span("do_verify", span));
-    }
     let has_headers = !matches!(kind, Verify::Pattern | Verify::Null);
     if settings.operations.unaligned && sizes.0 < sizes.1 && has_headers {
         let message = "bs_unaligned draws blocks of any length, whose headers lie at no multiple of an interval, so that what is \
@@ -130,6 +127,44 @@ pub(super) fn set(
     // As fio: every write has content of its own.
     if !settings.content.refill.is_given {
         options.freshness.set(Freshness::Every, place);
+    }
+}
+
+/// When what a job on so many files writes is read back. Observed with fio 3.33: one that writes until its time is over and never
+/// comes to an end before, as engines do that `go_on`, has no time left for reading back; and a backlog is all that others read
+/// back while there is one.
+pub(super) fn set_when(
+    options: &mut WorkloadOptions,
+    parsed: &ParsedJob,
+    goes_on: bool,
+    files: u64,
+    faults: &mut Faults,
+) {
+    let (settings, span) = (&parsed.settings, parsed.span);
+    let verify = &settings.verify;
+    if options.verify.span().is_none() {
+        return;
+    }
+    if !verify.after_pass {
+        options.verify_when.set(VerifyWhen::Never, settings.span("do_verify", span));
+        return;
+    }
+    let rw = settings.operations.rw.as_str();
+    let is_mix = matches!(rw, "rw" | "readwrite" | "randrw");
+    let is_timed = settings.control.time_based && settings.control.runtime.is_some();
+    if !is_timed || verify.only || !(is_mix || rw.ends_with("write")) {
+        return;
+    }
+    let place = settings.span("time_based", span);
+    if verify.backlog > 0 {
+        options.verify_when.set(VerifyWhen::Backlog, place);
+    } else if goes_on && (files == 1 || rw.starts_with("rand")) {
+        options.verify_when.set(VerifyWhen::Never, place);
+        if !is_mix {
+            let message = "with time_based all of the runtime is spent on writing, and nothing is read back";
+            let help = "add verify_backlog=1024, say, or leave time_based out and say how often with loops";
+            faults.warn("fio.verify-limited", place, message, help);
+        }
     }
 }
 
