@@ -13,7 +13,7 @@ use crate::quiet;
 use crate::traces;
 use crate::unable::{Refusal, Unable};
 use crate::used::UsedFile;
-pub use crate::used::{Tidied, Used, clean_up, remove_early};
+pub use crate::used::{Tidied, Used, clean_up, place, remove_early};
 use fathom_io::{ClosedFile, OpenTarget, TargetHandle};
 use fathom_pattern::Trace;
 use fathom_schema::{Durability, Extent, IoMode, NameOperation, Step, Stream, TargetKind, WorkerPlan};
@@ -184,7 +184,8 @@ pub fn prepare(
     }
 }
 
-/// Lays out the files of a step that is still to come. What fails leaves nothing behind: the step tries it again, and tells.
+/// Lays out the files of a step that is still to come, which no step before it opens. What fails leaves no file behind that was not
+/// there: the step tries it again, and tells.
 pub fn lay_out_ahead(
     step: &Step,
     claims: &Claims,
@@ -192,8 +193,18 @@ pub fn lay_out_ahead(
     stop: &AtomicBool,
 ) {
     let mut created = Vec::new();
-    if lay_out(step, claims, &mut Unable::default(), &mut created, progress, stop).is_err() {
-        created.iter().for_each(|path| claims.used.remove_incomplete(path));
+    match lay_out(step, claims, &mut Unable::default(), &mut created, progress, stop) {
+        // A lock takes a descriptor, and there may be more of later files than of those: the step takes them anew.
+        Ok(files) => files.into_values().for_each(|file| claims.unlock(file)),
+        Err(_) => {
+            for path in created {
+                // What has no name any more takes its space as long as it is open.
+                if let Ok(meta) = std::fs::symlink_metadata(&path) {
+                    claims.unlock((meta.dev(), meta.ino()));
+                }
+                claims.used.remove_incomplete(&path);
+            }
+        }
     }
 }
 
@@ -301,29 +312,64 @@ impl Ready {
         stream: &Stream,
         plan: &WorkerPlan,
     ) -> Result<Option<Vec<OpenTarget>>, OpenError> {
-        let mut are_same = true;
-        for extent in &plan.extents {
+        let is_another = |extent: &Extent| -> Result<bool, OpenError> {
             let target = &self.step.targets[extent.target as usize];
-            let TargetKind::File { path, .. } = &target.kind else { continue };
-            let Some(before) = self.files.get(path) else { continue };
-            let writes = stream.changes_target(extent.target as usize);
-            match std::fs::metadata(path) {
-                Ok(meta) if (meta.dev(), meta.ino()) == *before => continue,
-                Ok(_) if writes => {
-                    return Err(PrepareError::changed(
-                        path,
-                        "the command before its load has put another file there",
-                    ));
+            match &target.kind {
+                TargetKind::File { path, .. } => {
+                    self.is_another(path, target.size, stream.changes_target(extent.target as usize))
                 }
-                Err(error) if error.kind() == io::ErrorKind::NotFound && writes => {
-                    self.make_again(path, target.size)?;
-                }
-                Ok(_) | Err(_) => {}
+                _ => Ok(false),
             }
-            are_same = false;
+        };
+        let others = plan.extents.iter().map(is_another).collect::<Result<Vec<bool>, _>>()?;
+        if !others.contains(&true) {
+            return Ok(None);
         }
-        let open = |extent: &Extent| self.open_target(stream, extent.target as usize);
-        if are_same { Ok(None) } else { plan.extents.iter().map(open).collect::<Result<_, _>>().map(Some) }
+        if stream.open_at_once(plan, &self.step.targets).is_some() {
+            let what = "the command before its load has removed a file of those that are opened in turn";
+            let first = plan.extents.iter().zip(&others).find(|(_, is_another)| **is_another);
+            let name = first.map(|(extent, _)| &self.step.targets[extent.target as usize].name);
+            return Err(PrepareError::changed(Path::new(name.map_or("", String::as_str)), what));
+        }
+        let open = |(extent, &is_another): (&Extent, &bool)| {
+            let target = &self.step.targets[extent.target as usize];
+            match &target.kind {
+                TargetKind::File { path, .. } if is_another => Ok(OpenTarget {
+                    handle: TargetHandle::File(open_for(stream, stream.changes(), path)?),
+                    size: target.size.0,
+                    trim_by: stream.engine.trim_by,
+                }),
+                _ => self.open_target(stream, extent.target as usize),
+            }
+        };
+        plan.extents.iter().zip(&others).map(open).collect::<Result<_, _>>().map(Some)
+    }
+
+    /// Whether another file of the run's is at a path than the one that was prepared. One that is gone is made again where it is
+    /// written; where it is read, opening it tells.
+    fn is_another(&self, path: &Path, size: Bytes, writes: bool) -> Result<bool, OpenError> {
+        let Some(before) = self.files.get(path) else { return Ok(false) };
+        let is_gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+        let mut meta = std::fs::metadata(path);
+        if writes && meta.as_ref().is_err_and(is_gone) {
+            match self.make_again(path, size) {
+                // Another worker was quicker.
+                Err(error) if error.raw_os_error() == Some(Errno::EXIST.raw_os_error()) => {}
+                made => return made.map(|()| true),
+            }
+            meta = std::fs::metadata(path);
+        }
+        match meta {
+            Ok(meta) if (meta.dev(), meta.ino()) == *before => Ok(false),
+            Ok(meta) if self.claims.used.has(path, &meta) => Ok(true),
+            Ok(_) => {
+                Err(PrepareError::changed(path, "the command before its load has put another file there"))
+            }
+            Err(_) if writes => {
+                Err(PrepareError::changed(path, "the command before its load has removed it"))
+            }
+            Err(error) => Err(PrepareError::system("cannot open", path, error)),
+        }
     }
 
     /// Makes a file that the run had, and that is not there any more.

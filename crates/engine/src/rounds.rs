@@ -160,7 +160,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         loop {
             left.round = rule.round_bytes.min(left.pass);
             left.count_checks(&rule, self.unchecked_writes());
-            let mut is_over = false;
+            let (mut is_over, mut has_checked) = (false, false);
             while left.round > 0 && left.operations > 0 && !is_over {
                 is_over = self.write_segment(&rule, &mut left, &mut load, now)?;
                 now = self.clock.now();
@@ -174,6 +174,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                         is_over = self.is_over(now);
                     }
                     if matches!(errand, Errand::Check) {
+                        has_checked = true;
                         // At the end of a round all of them are read back anyway.
                         let (after, checked) = if left.round > 0 {
                             (self.unchecked_writes(), writes.saturating_sub(self.unchecked_writes()))
@@ -200,7 +201,10 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 self.course.next(std::mem::take(&mut left.unmoved))
             };
             if let VerifySchedule::Backlog { alone: true, .. } = rule.schedule {
-                if next.is_some() && !self.is_stopped() {
+                // A backlog that no pass comes to is never read back.
+                if left.pass == 0 && !has_checked {
+                    self.forget_the_rest();
+                } else if next.is_some() && !self.is_stopped() {
                     now = self.check_the_rest(now)?;
                 }
             } else if rule.schedule != VerifySchedule::Never && !self.is_stopped() {
@@ -229,6 +233,13 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             verifier.end_round(Nanos::ZERO);
         }
         Ok(now)
+    }
+
+    /// Leaves alone what was written and not read back, before a pass begins.
+    fn forget_the_rest(&mut self) {
+        if let Some(verifier) = &mut self.verifier {
+            verifier.forget();
+        }
     }
 
     /// Leaves the writes of the ramp alone and begins the sequence anew, so that what counts is the same after any ramp.

@@ -129,7 +129,13 @@ impl Used {
 
     /// Takes a file in, or takes it anew.
     pub(crate) fn insert(&self, path: &Path, file: UsedFile) {
+        self.list().removed.remove(&file.identity());
         self.list().files.insert(path.to_owned(), file);
+    }
+
+    /// Whether this is the file that the run has at a path.
+    pub(crate) fn has(&self, path: &Path, meta: &Metadata) -> bool {
+        self.list().files.get(path).is_some_and(|file| file.is(meta))
     }
 
     /// Takes note that a file is gone by the run's own doing, if it is.
@@ -161,7 +167,9 @@ impl Used {
         is_made: bool,
         grows_to: Option<Bytes>,
     ) -> bool {
-        let List { run: _, files, folders: _, still_devices: _, replaced, removed: _ } = &mut *self.list();
+        let List { run: _, files, folders: _, still_devices: _, replaced, removed } = &mut *self.list();
+        // A filesystem gives the number of what is gone to what comes.
+        removed.remove(&(meta.dev(), meta.ino()));
         if files.get(path).is_some_and(|earlier| earlier.is_written() && !earlier.is(meta)) {
             replaced.insert(path.to_owned());
         }
@@ -215,12 +223,19 @@ impl Used {
     }
 }
 
-/// Whether files and folders go: the last step that has one says so.
-fn removed_after(steps: &[Step]) -> BTreeMap<&Path, bool> {
-    fn of_target(target: &Target) -> Option<(&Path, bool)> {
+/// One for all paths to a file that lead through links of folders or `..`.
+pub fn place(path: &Path) -> PathBuf {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return path.to_owned() };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    folder.canonicalize().map_or_else(|_| path.to_owned(), |folder| folder.join(name))
+}
+
+/// Whether files and folders go, by their place: the last step that has one says so.
+fn removed_after(steps: &[Step]) -> BTreeMap<PathBuf, bool> {
+    fn of_target(target: &Target) -> Option<(PathBuf, bool)> {
         match &target.kind {
             TargetKind::File { path, remove_after, .. } | TargetKind::Folder { path, remove_after, .. } => {
-                Some((path, *remove_after))
+                Some((place(path), *remove_after))
             }
             _ => None,
         }
@@ -239,7 +254,7 @@ pub fn clean_up(steps: &[Step], used: &Used) -> Tidied {
     for target in steps.iter().flat_map(|step| &step.targets) {
         let (path, remove) = match &target.kind {
             TargetKind::File { path, .. } | TargetKind::Folder { path, .. } => {
-                (path, removes.get(path.as_path()).is_some_and(|removes| *removes))
+                (path, removes.get(&place(path)).is_some_and(|removes| *removes))
             }
             TargetKind::BlockDevice { path } => (path, false),
             TargetKind::MemoryDevice { .. } | TargetKind::Null | TargetKind::Sim(_) | TargetKind::Peer(_) => {

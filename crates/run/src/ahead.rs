@@ -1,6 +1,6 @@
 //! Which files are laid out before a run's first step, although only a later one opens them. Lays out nothing itself.
 
-use crate::removals::place;
+use fathom_engine::prepare::place;
 use fathom_schema::{LayoutRule, Step, TargetKind};
 use std::collections::BTreeSet;
 

@@ -390,6 +390,9 @@ impl Runner<'_, '_> {
             prepare::prepare(step, index, claims, &mut |progress| bus.preparing(progress), self.stop.flag())
                 .map_err(RunError::Prepare)?;
         for later in std::mem::take(&mut self.ahead) {
+            if self.stop.is_raised() {
+                break;
+            }
             prepare::lay_out_ahead(&later, claims, &mut |progress| bus.preparing(progress), self.stop.flag());
         }
         self.began.get_or_insert_with(fathom_engine::monotonic);

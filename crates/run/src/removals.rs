@@ -1,9 +1,10 @@
 //! When files go that are to be removed: as soon as no further step of a run opens them, by whichever path and section. Removes
 //! nothing itself.
 
+use fathom_engine::prepare::place;
 use fathom_schema::{Target, TargetKind};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Files that go before the run ends.
 #[derive(Debug, Default)]
@@ -37,13 +38,6 @@ impl Removals {
         let later = self.behind.split_off(&next);
         std::mem::replace(&mut self.behind, later).into_values().flatten().collect()
     }
-}
-
-/// One for all paths to a file that lead through links of folders or `..`.
-pub(crate) fn place(path: &Path) -> PathBuf {
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return path.to_owned() };
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    folder.canonicalize().map_or_else(|_| path.to_owned(), |folder| folder.join(name))
 }
 
 #[cfg(test)]

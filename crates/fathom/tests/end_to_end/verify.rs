@@ -147,7 +147,8 @@ fn each_reads_how_far_the_other_came() {
             }
             if writes != 30 {
                 let (code, _) = run(checker, "--rw=read --verify_state_save=0");
-                assert_eq!(code, 1, "{case}");
+                let jobs = if job.contains("--numjobs=3") { 3 } else { 1 };
+                assert_eq!(code, jobs, "{case}");
             }
         }
     }
@@ -193,7 +194,10 @@ fn a_job_that_ends_with_its_time_reads_back_what_the_peer_does() {
             let job = &document["jobs"][0];
             let of = |key: &str| job[key]["total_ios"].as_u64().expect("a count");
             let (read, written) = (of("read"), of("write"));
-            assert!(job["job_runtime"].as_u64() >= Some(990), "{program:?} {options}: {job}");
+            // Between passes that are read back the files are synced, which is nobody's time.
+            let is_all_measured = !is_read_back || options.contains("--verify_backlog");
+            let runtime = job["job_runtime"].as_u64();
+            assert!(!is_all_measured || runtime >= Some(990), "{program:?} {options}: {job}");
             if is_read_back {
                 assert!(
                     read <= written && read + 64 >= written,

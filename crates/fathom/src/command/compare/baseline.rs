@@ -108,6 +108,11 @@ fn copied(folder: &Path, run: &str, file: &Path) -> Result<bool, (Exit, String)>
     if is_stored(folder, run) {
         return Ok(false);
     }
+    // It stands in a file that may come from anywhere, and becomes a name in this folder.
+    if run.is_empty() || !run.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        let file = file.display();
+        return Err((Exit::Target, format!("{file} holds a run whose identity {run:?} is none of fathom's")));
+    }
     let copy = copy_of(folder, run);
     if copy.is_file() {
         return Ok(true);

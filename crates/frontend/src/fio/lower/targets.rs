@@ -59,6 +59,8 @@ pub(super) struct Need {
     limit: Option<u64>,
     /// Up to how many, when their sizes are drawn.
     pub(super) file_bytes_max: Option<u64>,
+    /// Whether `filesize` says so.
+    is_filesize: bool,
     /// What is done before the run.
     pub(super) layout: Layout,
     /// Whether their names have folders that are made where they are not there.
@@ -141,7 +143,17 @@ impl Targets {
         }
         let made = self.made.entry(place.clone()).or_default();
         if let Some(bytes) = need.file_bytes {
-            *made = (*made).max(need.file_bytes_max.unwrap_or(bytes));
+            let before = *made;
+            // What is drawn is not known here, and nobody sees to the length of what is only made, or takes space behind its end.
+            let is_known =
+                need.file_bytes_max.is_none() && !matches!(need.layout, Layout::Created | Layout::Reserved);
+            if is_known {
+                *made = before.max(bytes);
+            }
+            // `filesize` is as long as a job wants its files, `size` how much of them it uses.
+            if !need.is_filesize {
+                need.file_bytes = Some(bytes.max(before));
+            }
         } else if *made > 0 {
             let shortest = match place {
                 Place::Paths(paths) => {
@@ -281,7 +293,8 @@ pub(super) fn need_of(
     };
     let limit = files.filesize.filter(|_| is_special).map(|(_, high)| high);
     let is_in_new_folder = is_in_new_folder(files, place, surroundings);
-    Need { is_special, file_bytes, limit, file_bytes_max, layout, is_in_new_folder }
+    let is_filesize = files.filesize.is_some();
+    Need { is_special, file_bytes, limit, file_bytes_max, is_filesize, layout, is_in_new_folder }
 }
 
 /// fio makes the folders of `filename`, `filename_format` and the job's name, and wants those of `directory` to be there.

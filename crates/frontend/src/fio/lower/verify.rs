@@ -162,7 +162,7 @@ pub(super) fn set_when(
         options.verify_when.set(VerifyWhen::Never, place);
         if !is_mix {
             let message = "with time_based all of the runtime is spent on writing, and nothing is read back";
-            let help = "add verify_backlog=1024, say, or leave time_based out and say how often with loops";
+            let help = "add verify_backlog=64, say, or leave time_based out and say how often with loops";
             faults.warn("fio.verify-limited", place, message, help);
         }
     }
