@@ -65,7 +65,7 @@ mod tests {
         assert_eq!(due(0), [] as [&str; 0]);
         assert_eq!(due(1), ["a"]);
         assert_eq!(due(1), [] as [&str; 0]);
-        assert_eq!(due(2), ["b"]);
+        assert_eq!(due(2), ["./b"]);
         assert_eq!(due(3), ["c"]);
     }
 }

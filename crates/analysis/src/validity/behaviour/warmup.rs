@@ -104,14 +104,18 @@ fn is_early(first: &Change, length: usize) -> bool {
 /// What settles smoothly. Where MSER-5 finds no steady part, which noise of few batches is enough for, it has looked in the first
 /// quarter alone: that is as far as one is looked for then.
 fn settling(seconds: &[Second], iops: &[f64], levels: &[Change]) -> Start {
-    let longest = warm_up(iops).map_or(0, |warm| warm.length);
+    let (longest, is_found) = warm_up(iops).map_or((0, false), |warm| (warm.length, warm.is_found));
     let (mut over, mut slight) = (0, 0);
     for cut in (1..=longest / BATCH).rev().map(|batches| batches * BATCH) {
         // Up to the next level, which is no noise of this one; the warm-up's own end is not known to the value.
         let next = levels.iter().map(|change| change.at).find(|&at| at > cut + LASTING_MIN);
         let rest = &iops[cut..next.unwrap_or(iops.len())];
         let noise = Noise::of(seconds, rest);
-        if !is_apart(iops, levels, cut, rest) || !noise.is_exceeded(&iops[..cut], LEVELS_CERTAIN) {
+        // What goes on behind the next level is no rest: that of MSER-5 is steady as a whole. What bends looks like a memory, which
+        // makes its slope uncertain.
+        let is_of_it = is_found && cut == longest || is_settled(iops, cut, trend(&iops[cut..]).as_ref());
+        if !is_of_it || !is_apart(iops, levels, cut, rest) || !noise.is_exceeded(&iops[..cut], LEVELS_CERTAIN)
+        {
             continue;
         }
         over = over.max(cut);
@@ -138,15 +142,17 @@ fn is_apart(iops: &[f64], levels: &[Change], cut: usize, rest: &[f64]) -> bool {
         let falls = first.after < first.before;
         !is_early(first, iops.len()) && (falls || first.at <= cut + LASTING_MIN)
     });
-    let is_settled = trend(rest).filter(is_certain).is_none_or(|drift| {
-        let goes_on = drift.change * (before.mean - after.mean);
-        // What follows goes on as before: it is one slope.
-        goes_on > 0.0 || drift.change.abs() < (before.mean - after.mean).abs() / 2.0
-    });
     // What begins where it ends has dipped meanwhile.
     let begins_off = (Sample::of(&iops[..LASTING_MIN]).mean - after.mean).abs()
         >= BRIEF_LEFT * (before.mean - after.mean).abs();
-    !lasts && is_settled && begins_off
+    !lasts && is_settled(iops, cut, trend(rest).filter(is_certain).as_ref()) && begins_off
+}
+
+/// Whether what follows so many first values stays, or goes back, or goes on by less than half of what they are off.
+fn is_settled(iops: &[f64], cut: usize, drift: Option<&Trend>) -> bool {
+    let off = Sample::of(&iops[..cut]).mean - Sample::of(&iops[cut..]).mean;
+    // What follows goes on as before: it is one slope.
+    drift.is_none_or(|drift| drift.change * off > 0.0 || drift.change.abs() < off.abs() / 2.0)
 }
 
 /// How many of the first intervals are told, of so many that are off the rest; `None` where they are too slight.
