@@ -374,6 +374,17 @@ impl Runner<'_, '_> {
         Some(next)
     }
 
+    /// Lays out what later steps alone open, once.
+    fn lay_out_ahead(&mut self, claims: &Arc<Claims>) {
+        for later in std::mem::take(&mut self.ahead) {
+            if self.stop.is_raised() {
+                return;
+            }
+            let bus = &mut *self.bus;
+            prepare::lay_out_ahead(&later, claims, &mut |progress| bus.preparing(progress), self.stop.flag());
+        }
+    }
+
     fn step(
         &mut self,
         step: Step,
@@ -389,12 +400,7 @@ impl Runner<'_, '_> {
         let ready =
             prepare::prepare(step, index, claims, &mut |progress| bus.preparing(progress), self.stop.flag())
                 .map_err(RunError::Prepare)?;
-        for later in std::mem::take(&mut self.ahead) {
-            if self.stop.is_raised() {
-                break;
-            }
-            prepare::lay_out_ahead(&later, claims, &mut |progress| bus.preparing(progress), self.stop.flag());
-        }
+        self.lay_out_ahead(claims);
         self.began.get_or_insert_with(fathom_engine::monotonic);
         let mut observer = Relay {
             step: ready.step(),

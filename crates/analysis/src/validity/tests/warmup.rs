@@ -4,6 +4,9 @@ use super::timeline::{behaviour, counted};
 use crate::sample::normal;
 use std::collections::BTreeMap;
 
+/// What there is at a second of a step, as a share.
+type Course = dyn Fn(f64) -> f64;
+
 /// Counts about 10,000 per second times a course, with noise of this deviation (a share) whose neighbours correlate.
 pub(super) fn series(
     seconds: usize,
@@ -209,7 +212,7 @@ fn a_start_that_is_over_early_is_a_warm_up_and_no_drift() {
     let (line5, line8) = (line(5.0), line(8.0));
     let (quick, usual, slow, falls) =
         (approach(0.5, 1.5), approach(0.5, 3.0), approach(0.5, 6.0), approach(-1.0, 3.0));
-    let starts: [(&str, &dyn Fn(f64) -> f64, f64); 6] = [
+    let starts: [(&str, &Course, f64); 6] = [
         ("line of 5 s", &line5, 0.03),
         ("line of 8 s", &line8, 0.03),
         // 1.2 % of the mean: by noise of 3 % less than 1 % now and then.

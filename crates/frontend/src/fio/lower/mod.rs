@@ -156,9 +156,7 @@ impl Lowering<'_> {
         let engine = engines::of(parsed, self.faults);
         self.refuse_standard_streams(parsed, engine);
         let (place, is_shared) = place_of(parsed, 0, self.surroundings);
-        if let Some(Named { options, .. }) = self.job.workloads.last_mut() {
-            verify::set_when(options, parsed, engine.goes_on(), place.files(), self.faults);
-        }
+        self.set_verify_when(parsed, engine, &place);
         // A connection has one job at each end.
         let is_shared = is_shared && engine.engine != Engine::Net;
         let has_logs = settings.report.logs.iter().any(Option::is_some) || settings.report.iolog.is_some();
@@ -231,6 +229,13 @@ impl Lowering<'_> {
             let stream_name = if clones == 1 { name.clone() } else { format!("{name}.{subjob}") };
             let stream = self.add_stream(&stream_name, parsed, options);
             self.add_clone(parsed, &stream, 0, subjob);
+        }
+    }
+
+    /// When what the last section's workload writes is read back, which hangs on its engine and files.
+    fn set_verify_when(&mut self, parsed: &ParsedJob, engine: &FioEngine, place: &targets::Place) {
+        if let Some(Named { options, .. }) = self.job.workloads.last_mut() {
+            verify::set_when(options, parsed, engine.goes_on(), place.files(), self.faults);
         }
     }
 
