@@ -200,6 +200,11 @@ impl Claims {
         Ok(answer)
     }
 
+    /// Files whose lock the run has.
+    pub(crate) fn locked_files(&self) -> BTreeSet<FileIdentity> {
+        self.locked.lock().unwrap_or_else(PoisonError::into_inner).keys().copied().collect()
+    }
+
     /// Gives the lock of a file back: while a descriptor is open, removing its name frees nothing and would take no time.
     pub(crate) fn unlock(&self, file: FileIdentity) {
         self.locked.lock().unwrap_or_else(PoisonError::into_inner).remove(&file);

@@ -192,10 +192,14 @@ pub fn lay_out_ahead(
     progress: &mut dyn FnMut(&Progress<'_>),
     stop: &AtomicBool,
 ) {
+    // By a link it may be a file of the step that is about to begin.
+    let locked = claims.locked_files();
     let mut created = Vec::new();
     match lay_out(step, claims, &mut Unable::default(), &mut created, progress, stop) {
         // A lock takes a descriptor, and there may be more of later files than of those: the step takes them anew.
-        Ok(files) => files.into_values().for_each(|file| claims.unlock(file)),
+        Ok(files) => {
+            files.into_values().filter(|file| !locked.contains(file)).for_each(|file| claims.unlock(file));
+        }
         Err(_) => {
             for path in created {
                 // What has no name any more takes its space as long as it is open.
