@@ -22,6 +22,8 @@ pub(crate) struct Item {
     pub path: Option<PathBuf>,
     /// The number of the only worker that uses it.
     pub owner: Option<u32>,
+    /// Its number among those of its section.
+    pub position: u64,
 }
 
 /// How much a job's section at a place stands for; what is more than 64 bits count is as much as they do.
@@ -59,9 +61,9 @@ pub(crate) fn items(links: &Links<'_>, place: usize) -> Vec<Item> {
     let section = &links.job().targets[place];
     let options = &section.options;
     let directory = options.directory.get().map(Path::new);
-    match (*options.kind.get(), options.path.get(), directory) {
+    let mut items = match (*options.kind.get(), options.path.get(), directory) {
         (TargetKind::Null | TargetKind::Sim | TargetKind::Peer, ..) => {
-            vec![Item { name: section.name.clone(), path: None, owner: None }]
+            vec![Item { name: section.name.clone(), path: None, owner: None, position: 0 }]
         }
         (TargetKind::Tree, paths, directory) => {
             let root = directory.or_else(|| paths.and_then(|paths| paths.first()).map(Path::new));
@@ -82,7 +84,9 @@ pub(crate) fn items(links: &Links<'_>, place: usize) -> Vec<Item> {
                 .collect()
         }
         (_, None, None) => Vec::new(),
-    }
+    };
+    items.iter_mut().zip(0..).for_each(|(item, position)| item.position = position);
+    items
 }
 
 /// The root of a tree; `None` for everything else.
@@ -95,7 +99,7 @@ pub(crate) fn root(section: &Named<TargetOptions>) -> Option<PathBuf> {
 }
 
 fn at(path: PathBuf, owner: Option<u32>) -> Item {
-    Item { name: path.display().to_string(), path: Some(path), owner }
+    Item { name: path.display().to_string(), path: Some(path), owner, position: 0 }
 }
 
 /// Numbers of the workers that have a set of their own; one shared set when there are none.

@@ -19,6 +19,7 @@ mod experiment;
 mod files;
 mod host;
 mod idle;
+mod lengths;
 mod links;
 mod locality;
 mod native;

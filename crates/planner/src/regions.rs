@@ -3,13 +3,13 @@
 //! Pure arithmetic over sizes; it does not know what the targets are.
 
 use crate::engines;
+use crate::lengths::Grown;
 use crate::operations::Operations;
 use crate::remarks::Remarks;
 use crate::targets::{Addressed, Class};
-use fathom_model::{Amount, Dialect, Engine, Job, Layout, Named, StreamOptions, TargetOptions};
+use fathom_model::{Amount, Named, StreamOptions};
 use fathom_schema::Extent;
 use fathom_units::{Bytes, Ratio, saturating_sum};
-use std::collections::HashMap;
 
 /// Shares are kept to this fraction, so that 5 × 20% is exactly all: 0.2 itself has no exact binary form.
 const SHARE_PARTS: f64 = 1e12;
@@ -52,10 +52,15 @@ pub(crate) fn reach_from_share(options: &StreamOptions, count: usize, block: u64
     reach_of(options, count, block, there).filter(|_| begins_at_share)
 }
 
-fn reach_of(options: &StreamOptions, count: usize, block: u64, there: u64) -> Option<u64> {
+/// Bytes of file `position` of `count` that a stream uses, when its size is in bytes.
+pub(crate) fn part(options: &StreamOptions, count: u64, block: u64, position: u64) -> Option<u64> {
     let Some(&Amount::Bytes(size)) = options.size.get() else { return None };
+    Some(part_of_set(size.0, block, count.max(1), position))
+}
+
+fn reach_of(options: &StreamOptions, count: usize, block: u64, there: u64) -> Option<u64> {
+    let part = part(options, count as u64, block, 0)?;
     let last = u64::from(*options.first_worker.get()) + u64::from(*options.workers.get()).saturating_sub(1);
-    let part = part_of_set(size.0, block, count.max(1) as u64, 0);
     // What is appended begins where the file ends.
     if *options.append.get() {
         return Some(part);
@@ -64,7 +69,7 @@ fn reach_of(options: &StreamOptions, count: usize, block: u64, there: u64) -> Op
 }
 
 /// Where the region of worker `number` begins in something of `whole` bytes.
-fn start_in(options: &StreamOptions, block: u64, number: u64, whole: u64) -> u64 {
+pub(crate) fn start_in(options: &StreamOptions, block: u64, number: u64, whole: u64) -> u64 {
     let mut in_shares = false;
     let mut distance = |amount: &Amount, times: u64| match *amount {
         Amount::Bytes(bytes) => bytes.0.saturating_mul(times),
@@ -84,65 +89,18 @@ fn start_in(options: &StreamOptions, block: u64, number: u64, whole: u64) -> u64
     }
 }
 
-/// How long a job of fio knows its one file to be, beside what was there.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Grown {
-    /// As long as streams before it make it.
-    pub before: u64,
-    /// Whether it sees to the length itself before it starts.
-    pub is_maker: bool,
-}
-
-impl Grown {
-    /// The same for worker `number`: of clones the first comes first, the others from the last on.
-    pub(crate) fn of_worker(self, options: &StreamOptions, number: u32) -> u64 {
-        let last = options.first_worker.get().saturating_add(options.workers.get().saturating_sub(1));
-        match options.size.get() {
-            Some(&Amount::Bytes(size)) if self.is_maker && (1..last).contains(&number) => {
-                self.before.max(start_in(options, 1, u64::from(last), 0).saturating_add(size.0))
-            }
-            _ => self.before,
-        }
-    }
-}
-
-/// By stream of a job of fio: what it knows of its file. Of streams on several sections nothing is said.
-pub(crate) fn grown(job: &Job) -> Vec<Grown> {
-    let sections: HashMap<&str, &TargetOptions> =
-        job.targets.iter().map(|section| (section.name.as_str(), &section.options)).collect();
-    // Of one place there may be several sections, for as many lengths.
-    let mut lengths: HashMap<_, u64> = HashMap::new();
-    let of_stream = |stream: &Named<StreamOptions>| {
-        let options = &stream.options;
-        let [name] = options.targets.get().map_or(&[][..], Vec::as_slice) else { return Grown::default() };
-        let Some(section) = sections.get(name.as_str()) else { return Grown::default() };
-        let place = (section.path.get(), section.directory.get(), section.file_names.get());
-        let layout = section.layout.get();
-        // Nobody sees to the length of what is only made, or takes space behind its end.
-        let is_maker =
-            *options.engine.get() != Engine::Null && !matches!(layout, Layout::Created | Layout::Reserved);
-        let length = lengths.entry(place).or_default();
-        let before = *length;
-        if is_maker {
-            *length = before.max(reach(options, 1, 1).unwrap_or(0));
-        }
-        Grown { before, is_maker }
-    };
-    job.streams.iter().map(of_stream).collect()
-}
-
-/// The extents that worker `number` of a stream addresses before workers divide them, in the order of the targets. `grown`: how long
-/// others make its file before.
+/// The extents that worker `number` of a stream addresses before workers divide them, in the order of the targets. `peer`: of a job of
+/// fio, what it knows of its files.
 pub(crate) fn of_worker(
     stream: &Named<StreamOptions>,
     operations: &Operations,
     number: u32,
     sections: &[&[Addressed]],
-    (dialect, grown): (Dialect, u64),
+    peer: Option<&Grown>,
     remarks: &mut Remarks,
 ) -> Option<Vec<Extent>> {
     let (mut extents, mut behind) = (Vec::new(), false);
-    let may_have_tails = may_have_tails(stream, operations, number, sections, dialect);
+    let may_have_tails = may_have_tails(stream, operations, number, sections, peer);
     for section in sections {
         let own = || section.iter().filter(|item| item.owner.is_none_or(|owner| owner == number));
         let count = own().count() as u64;
@@ -154,46 +112,46 @@ pub(crate) fn of_worker(
                 continue;
             }
             let place = (position as u64, count);
-            let (start, length) = span_in(stream, operations.smallest, number, item, place, dialect);
-            let (start, length) = if dialect == Dialect::Fio && item.there == 0 {
+            let (start, length) = span_in(stream, operations.smallest, number, item, place, peer);
+            let (start, length) = if peer.is_some() && item.there == 0 {
                 from_the_start_where_nothing_is(stream, item, (start, length), remarks)
             } else {
                 (start, length)
             };
-            let (start, length) = if dialect == Dialect::Fio {
+            let (start, length) = if peer.is_some() {
                 cut_at_the_end(stream, operations.smallest, number, item, (start, length), remarks)
             } else {
                 (start, length)
             };
-            let has_tail =
-                may_have_tails && has_tail(stream, operations.smallest, number, item, place, dialect);
+            let has_tail = may_have_tails && has_tail(stream, operations.smallest, number, item, place, peer);
             let tail = if has_tail { operations.smallest } else { 0 };
             let mut room = item.end.saturating_sub(start.saturating_add(length));
             // Zones and last operations of fio's jobs go on behind the region; all others stay in it. A tail without room for an
             // operation is part of it.
-            if dialect != Dialect::Fio && room >= operations.smallest {
+            if peer.is_none() && room >= operations.smallest {
                 room = 0;
             }
             // fio's jobs know files as long as they found or made them, or others made them before, and not what others make of
             // them later. What the job itself adds behind whole blocks is less than one.
             let by_others = matches!(item.class, Class::File | Class::Null) && room >= operations.smallest;
-            if by_others && dialect == Dialect::Fio && (count == 1 || goes_on_behind(operations)) {
-                let before = if count == 1 { grown } else { 0 };
-                room = room.min(item.there.max(before).saturating_sub(start.saturating_add(length)));
+            if by_others && peer.is_some() && (count == 1 || goes_on_behind(operations)) {
+                let known = match peer {
+                    Some(peer) if count == 1 => peer.of_worker(&stream.options, number, item.there),
+                    _ => item.there,
+                };
+                room = room.min(known.saturating_sub(start.saturating_add(length)));
             }
-            if dialect == Dialect::Fio && room > 0 && count == 1 {
+            if peer.is_some() && room > 0 && count == 1 {
                 tell_of_early_end(stream, operations, item, (length, room), remarks);
             }
-            let is_small = dialect == Dialect::Fio && item.size.saturating_sub(start) < operations.smallest;
-            let is_empty = dialect == Dialect::Fio && (start, item.size) == (0, 0);
+            let is_small = peer.is_some() && item.size.saturating_sub(start) < operations.smallest;
+            let is_empty = peer.is_some() && (start, item.size) == (0, 0);
             if count > 1 && (is_empty || start < item.size && (length == 0 || is_small)) {
                 // A set with more files than the region has blocks: the last files get none. fio passes over files that
                 // are smaller than a block, or empty.
                 continue;
             }
-            if dialect == Dialect::Fio
-                && lies_behind(stream, operations.smallest, item, (start, length), remarks)
-            {
+            if peer.is_some() && lies_behind(stream, operations.smallest, item, (start, length), remarks) {
                 behind = true;
                 continue;
             }
@@ -215,7 +173,7 @@ pub(crate) fn of_worker(
         Some(&Amount::Share(share)) => share_of(share, whole) >= operations.smallest,
         None => true,
     };
-    let is_idle = extents.is_empty() && dialect == Dialect::Fio && files > 1 && is_enough;
+    let is_idle = extents.is_empty() && peer.is_some() && files > 1 && is_enough;
     if is_idle && !behind {
         let message = format!(
             "no file of the stream \"{}\" has room for one operation of {}, so that it does nothing",
@@ -252,7 +210,7 @@ pub(crate) fn has_tails(
     operations: &Operations,
     number: u32,
     sections: &[&[Addressed]],
-    dialect: Dialect,
+    peer: Option<&Grown>,
 ) -> bool {
     let own = || {
         let all = sections.iter().flat_map(|section| section.iter());
@@ -260,9 +218,9 @@ pub(crate) fn has_tails(
     };
     let count = own().count() as u64;
     let of = |(position, item): (u64, &Addressed)| {
-        has_tail(stream, operations.smallest, number, item, (position, count), dialect)
+        has_tail(stream, operations.smallest, number, item, (position, count), peer)
     };
-    may_have_tails(stream, operations, number, sections, dialect) && (0..).zip(own()).any(of)
+    may_have_tails(stream, operations, number, sections, peer) && (0..).zip(own()).any(of)
 }
 
 /// Whether worker `number` may go on behind its parts of several files, which are none of whole blocks: fio's sequential jobs end
@@ -272,7 +230,7 @@ fn may_have_tails(
     operations: &Operations,
     number: u32,
     sections: &[&[Addressed]],
-    dialect: Dialect,
+    peer: Option<&Grown>,
 ) -> bool {
     let [section] = sections else { return false };
     let (Some(pass), Some(Amount::Bytes(size))) =
@@ -287,7 +245,7 @@ fn may_have_tails(
     let own = || section.iter().filter(|item| item.owner.is_none_or(|owner| owner == number));
     let count = own().count() as u64;
     let left = pass.0.saturating_sub(size.0);
-    dialect == Dialect::Fio && is_plain && count > 1 && left > 0 && left < count * operations.smallest
+    peer.is_some() && is_plain && count > 1 && left > 0 && left < count * operations.smallest
 }
 
 /// Whether a file goes on behind the part of it that the worker has by a block or more.
@@ -297,9 +255,9 @@ fn has_tail(
     number: u32,
     item: &Addressed,
     place: (u64, u64),
-    dialect: Dialect,
+    peer: Option<&Grown>,
 ) -> bool {
-    let (start, length) = span_in(stream, block, number, item, place, dialect);
+    let (start, length) = span_in(stream, block, number, item, place, peer);
     let there = if item.class == Class::Block { item.end } else { item.there };
     there >= start.saturating_add(length).saturating_add(block)
 }
@@ -311,24 +269,29 @@ fn span_in(
     number: u32,
     item: &Addressed,
     (position, count): (u64, u64),
-    dialect: Dialect,
+    peer: Option<&Grown>,
 ) -> (u64, u64) {
     let options = &stream.options;
     // fio takes a share of the file or device that is there, however much of it a job uses.
     let whole = match item.class {
-        Class::File if dialect == Dialect::Fio && item.there > 0 => item.there,
-        Class::Block if dialect == Dialect::Fio => item.end,
+        Class::File if peer.is_some() && item.there > 0 => item.there,
+        Class::Block if peer.is_some() => item.end,
         _ => item.size,
     };
+    let known = peer.map_or(item.there, |peer| peer.before(position, item.there));
     // Only a file has an end to append to.
     let start = if *options.append.get() && item.class == Class::File {
-        item.there
+        known
     } else {
         start_in(options, block, u64::from(number), whole)
     };
+    // What is appended later is nothing to a job that uses what it finds.
+    let is_cut = item.class == Class::File && known > 0 && !*options.append.get();
+    let size =
+        if is_cut && peer.is_some_and(|peer| peer.is_appended) { item.size.min(known) } else { item.size };
     let length = match options.size.get() {
-        None => item.size.saturating_sub(start),
-        Some(&Amount::Share(share)) => Bytes(share_of(share, item.size)).round_down(Bytes(block)).0,
+        None => size.saturating_sub(start),
+        Some(&Amount::Share(share)) => Bytes(share_of(share, size)).round_down(Bytes(block)).0,
         Some(&Amount::Bytes(size)) => part_of_set(size.0, block, count, position),
     };
     (start, length)

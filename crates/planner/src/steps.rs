@@ -4,9 +4,9 @@ use crate::advice;
 use crate::control;
 use crate::engines;
 use crate::host;
+use crate::lengths;
 use crate::links::Links;
 use crate::points::Point;
-use crate::regions;
 use crate::remarks::Remarks;
 use crate::safety::Intent;
 use crate::scene::{self, Maxima, Scene};
@@ -77,7 +77,8 @@ pub(crate) fn build(
         remarks.error("plan.curve", curve.span(), message, "leave the rate of the streams out");
         return None;
     }
-    let targets = targets::resolve(scene, &links, &loads, &running, remarks);
+    let grown = if job.dialect == Dialect::Fio { lengths::grown(&job) } else { Vec::new() };
+    let targets = targets::resolve(scene, &links, (&loads, &grown), &running, remarks);
     let places = control::running(&job, &running);
     let setting = Setting {
         scene,
@@ -90,7 +91,7 @@ pub(crate) fn build(
         curve: point.load,
         targets: &targets,
         maxima,
-        grown: &if job.dialect == Dialect::Fio { regions::grown(&job) } else { Vec::new() },
+        grown: &grown,
     };
     let running_loads: Vec<&scene::Load<'_>> =
         loads.iter().filter(|load| running.binary_search(&load.index).is_ok()).collect();

@@ -6,6 +6,7 @@ mod folders;
 
 use crate::engines;
 use crate::files::{self, Item, TARGETS_MAX};
+use crate::lengths::Grown;
 use crate::links::Links;
 use crate::peers;
 use crate::regions;
@@ -119,7 +120,7 @@ struct Usage {
 pub(crate) fn resolve(
     scene: &Scene<'_>,
     links: &Links<'_>,
-    loads: &[Load<'_>],
+    (loads, grown): (&[Load<'_>], &[Grown]),
     running: &[usize],
     remarks: &mut Remarks,
 ) -> Targets {
@@ -173,7 +174,7 @@ pub(crate) fn resolve(
             fact.and_then(|fact| fact.file.as_ref()).is_some_and(|file| file.size > Bytes::ZERO)
         };
         let (set_size, set_has_data) = (set_size(&items), items.iter().any(is_filled));
-        let resolver = Resolver { scene, job, section, users: &users, usage, set_size, set_has_data };
+        let resolver = Resolver { scene, job, section, users: &users, grown, usage, set_size, set_has_data };
         if let Some(root) = files::root(section) {
             if !resolver.tree_is_possible(&root, remarks) {
                 continue;
@@ -203,6 +204,8 @@ struct Resolver<'a> {
     section: &'a Named<TargetOptions>,
     /// The streams on this section.
     users: &'a [&'a Load<'a>],
+    /// By stream of a job of fio: what it knows of its files.
+    grown: &'a [Grown],
     usage: Usage,
     set_size: usize,
     /// A file of the set has something in it already.
@@ -493,14 +496,11 @@ impl Resolver<'_> {
                         there.unwrap_or_default().0.saturating_add(free.0).saturating_add(BEYOND_FULL),
                     ));
                 }
-                // Where the region begins at the file's end, its reach counts from there.
-                let appended = self.users.iter().any(|load| *load.section.options.append.get());
-                let before = if appended { there.unwrap_or_default().0 } else { 0 };
                 let reach = self.users.iter().filter_map(|load| match &load.trace {
                     Some(trace) => Some(trace.end()),
-                    None => regions::reach(&load.section.options, self.set_size, load.operations.smallest),
+                    None => self.reach(load, item, there.unwrap_or_default().0),
                 });
-                match reach.max().map(|reach| Bytes(reach.saturating_add(before))).max(there) {
+                match reach.max().map(Bytes).max(there) {
                     Some(size) => Some(size),
                     None if fact.is_none() && (self.job.dialect != Dialect::Fio || self.fills()) => {
                         Some(NULL_SIZE)
@@ -519,6 +519,14 @@ impl Resolver<'_> {
                 }
             }
         }
+    }
+
+    /// How far a stream reaches into a file that has `there` bytes: what is appended counts from where it ends then.
+    fn reach(&self, load: &Load<'_>, item: &Item, there: u64) -> Option<u64> {
+        let options = &load.section.options;
+        let reach = regions::reach(options, self.set_size, load.operations.smallest)?;
+        let known = self.grown.get(load.index).map_or(there, |grown| grown.before(item.position, there));
+        Some(if *options.append.get() { known.saturating_add(reach) } else { reach })
     }
 
     /// As with fio, an empty file among others that are not is not worked on where nothing says how long it is to be.

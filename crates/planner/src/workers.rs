@@ -3,6 +3,7 @@
 //! A worker here is a thread that keeps a queue; a synchronous engine's worker of depth 8 has become 8 lanes of depth 1
 //! before. It does not know engines or targets.
 
+use crate::lengths::Grown;
 use crate::operations::Operations;
 use crate::regions;
 use crate::remarks::Remarks;
@@ -32,8 +33,8 @@ pub(crate) struct Crew<'a> {
     pub has_ramp: bool,
     pub seed: u64,
     pub dialect: Dialect,
-    /// What a job of fio knows of its file.
-    pub grown: regions::Grown,
+    /// What a job of fio knows of its files.
+    pub peer: Option<&'a Grown>,
 }
 
 /// The workers, and what one pass over its part is for each of them.
@@ -77,14 +78,8 @@ impl Crew<'_> {
         if apart || *options.worker_regions.get() == WorkerRegions::Same {
             self.each_for_itself(numbers, remarks)
         } else {
-            let region = regions::of_worker(
-                self.stream,
-                self.operations,
-                first,
-                self.sections,
-                (self.dialect, self.grown.before),
-                remarks,
-            )?;
+            let region =
+                regions::of_worker(self.stream, self.operations, first, self.sections, self.peer, remarks)?;
             self.all_together(&region, threads, remarks)
         }
     }
@@ -125,14 +120,8 @@ impl Crew<'_> {
         let is_cut = self.is_cut(coverage);
         let mut plans = Vec::new();
         for (index, number) in numbers.enumerate() {
-            let region = regions::of_worker(
-                self.stream,
-                self.operations,
-                number,
-                self.sections,
-                (self.dialect, self.grown.of_worker(&self.stream.options, number)),
-                remarks,
-            )?;
+            let region =
+                regions::of_worker(self.stream, self.operations, number, self.sections, self.peer, remarks)?;
             let parts =
                 if is_cut { self.cut(&region, lanes, remarks)? } else { vec![region; self.lanes as usize] };
             let shared = if self.shares_gaps() { first } else { number };
@@ -374,7 +363,7 @@ impl Crew<'_> {
             return (Passes::Endless, Quota::Unlimited);
         };
         let first = *options.first_worker.get();
-        let has_tails = regions::has_tails(self.stream, self.operations, first, self.sections, self.dialect);
+        let has_tails = regions::has_tails(self.stream, self.operations, first, self.sections, self.peer);
         // Those of its files that do not go on behind its part end with the last whole block.
         let all_parts = |plan: &WorkerPlan| saturating_sum(plan.extents.iter().map(|extent| extent.length.0));
         let in_parts = manned.plans.iter().map(all_parts).min().unwrap_or(u64::MAX);

@@ -3,7 +3,7 @@
 
 use crate::support::{Bench, FATHOM, skip, tool};
 
-/// What a run left: exit code, operations with their file, first byte and bytes, the content of the file that was there.
+/// What a run left: exit code, operations (also those logged to `next`) with their file, first byte and bytes, the content of the file that was there.
 #[derive(Debug, PartialEq)]
 struct Left {
     code: i32,
@@ -19,7 +19,8 @@ fn left(program: &[&str], line: &str, there: usize) -> Left {
     let given = ["--name=a", "--write_iolog=log", "--buffer_pattern=0x41", "--minimal"];
     let arguments: Vec<&str> = program.iter().chain(&given).copied().chain(line.split(' ')).collect();
     let code = bench.run(&arguments).code;
-    let log = std::fs::read_to_string(bench.path("log")).expect("it was asked for");
+    let mut log = std::fs::read_to_string(bench.path("log")).expect("it was asked for");
+    log += &std::fs::read_to_string(bench.path("next")).unwrap_or_default();
     let operation = |line: &str| {
         let mut words = line.split(' ').rev();
         let (bytes, offset) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
@@ -94,4 +95,30 @@ fn what_is_appended_lies_at_the_end_whatever_the_offset() {
         ("--filename=p --file_append=1 --rw=write --bs=4k --size=60k --offset=16k --fallocate=none", 20_000),
     ];
     check("what_is_appended_lies_at_the_end_whatever_the_offset", &lines);
+}
+
+#[test]
+fn what_is_appended_begins_where_the_jobs_before_it_make_the_file_end() {
+    let (first, next) =
+        ("--filename=p --bs=8k", "--name=b --filename=p --bs=8k --write_iolog=next --buffer_pattern=0x42");
+    let appends = "--rw=write --file_append=1";
+    let mut lines = Vec::new();
+    for there in [0, 150_000] {
+        lines.extend([
+            (format!("{first} {appends} --size=64k {next} --stonewall {appends} --size=32k"), there),
+            (format!("{first} {appends} --size=64k {next} --stonewall {appends} --size=32k --offset=8k"), there),
+            (format!("{first} {appends} --size=64k --fallocate=none {next} --stonewall {appends} --size=32k"), there),
+            (format!("{first} {appends} --size=64k --fallocate=keep {next} --stonewall {appends} --size=32k"), there),
+            (format!("{first} --rw=write --size=256k {next} --stonewall {appends} --size=32k"), there),
+            (format!("{first} --rw=write --size=64k --offset=200k {next} --stonewall {appends} --size=32k"), there),
+            (format!("{first} {appends} --filesize=512k {next} --stonewall {appends} --size=32k"), there),
+            (format!("{first} {appends} --size=32k {next} --stonewall {appends} --filesize=512k"), there),
+            (format!("{first} {appends} --size=32k {next} --stonewall --file_append=1 --rw=read --size=32k"), there),
+            (format!("{first} {appends} --size=32k {next} --stonewall --rw=read --name=c {first} {appends} --size=8k"), there),
+            (format!("{first} {appends} --size=32k {next} --stonewall --rw=read --size=50%"), there),
+            (format!("--filename=p:q --bs=8k {appends} --size=64k {next} --filename=p:q --stonewall {appends} --size=96k"), there),
+        ]);
+    }
+    let test = "what_is_appended_begins_where_the_jobs_before_it_make_the_file_end";
+    check(test, &lines.iter().map(|(line, there)| (line.as_str(), *there)).collect::<Vec<_>>());
 }

@@ -293,6 +293,7 @@ fn what_appends_ends_with_its_files() {
         "--rw=write --filesize=2m --io_size=50% --loops=3",
         "--rw=write --filesize=2m --io_size=512k --loops=3",
         "--rw=write --filesize=2m --loops=3",
+        "--filename=p --rw=write --numjobs=3 --group_reporting",
         // A mix in which one direction does everything.
         "--rw=readwrite --rwmixread=0 --loops=3",
         "--rw=readwrite --rwmixread=100 --loops=3",

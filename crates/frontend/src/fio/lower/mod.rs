@@ -169,6 +169,8 @@ impl Lowering<'_> {
                 || !matches!(settings.operations.size, Some(Size::Bytes(_))));
         let is_merged = clones > 1
             && !is_each_alone
+            // Each begins where the one before it ends.
+            && !settings.files.append
             && settings.report.group_reporting
             && !has_logs
             && is_shared

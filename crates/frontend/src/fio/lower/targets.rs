@@ -13,8 +13,22 @@ use std::sync::Arc;
 pub(super) struct Targets {
     by_key: BTreeMap<Key, usize>,
     /// Bytes to which the jobs so far make each of these files; its own length is another matter.
-    made: BTreeMap<Place, u64>,
+    made: BTreeMap<Place, Made>,
     names: super::Names,
+}
+
+/// What jobs make of the length of each file of a place: so many bytes at least, and so many behind where it ends.
+#[derive(Debug, Clone, Copy, Default)]
+struct Made {
+    at_least: u64,
+    appended: u64,
+}
+
+impl Made {
+    /// Bytes of a file that had `there`.
+    fn of(self, there: u64) -> u64 {
+        there.saturating_add(self.appended).max(self.at_least)
+    }
 }
 
 /// Jobs for which all of this is alike have one target. What another job asks of the same files changes nothing for them: the
@@ -59,6 +73,8 @@ pub(super) struct Need {
     limit: Option<u64>,
     /// Up to how many, when their sizes are drawn.
     pub(super) file_bytes_max: Option<u64>,
+    /// Bytes that are appended to each file, where they end wherever that is.
+    appends: Option<u64>,
     /// Whether `filesize` says so.
     is_filesize: bool,
     /// What is done before the run.
@@ -142,27 +158,33 @@ impl Targets {
             return need;
         }
         let made = self.made.entry(place.clone()).or_default();
+        let shortest = || match place {
+            Place::Paths(paths) => {
+                paths.iter().map(|path| (surroundings.length)(path).unwrap_or(0)).min().unwrap_or(0)
+            }
+            // Their names are the planner's to make.
+            Place::Set { .. } => 0,
+        };
+        let before = if made.appended > 0 { made.of(shortest()) } else { made.at_least };
+        // What is drawn is not known here, and nobody sees to the length of what is only made, or takes space behind its end.
+        let is_known =
+            need.file_bytes_max.is_none() && !matches!(need.layout, Layout::Created | Layout::Reserved);
         if let Some(bytes) = need.file_bytes {
-            let before = *made;
-            // What is drawn is not known here, and nobody sees to the length of what is only made, or takes space behind its end.
-            let is_known =
-                need.file_bytes_max.is_none() && !matches!(need.layout, Layout::Created | Layout::Reserved);
             if is_known {
-                *made = before.max(bytes);
+                made.at_least = made.at_least.max(bytes);
             }
             // `filesize` is as long as a job wants its files, `size` how much of them it uses.
             if !need.is_filesize {
                 need.file_bytes = Some(bytes.max(before));
             }
-        } else if *made > 0 {
-            let shortest = match place {
-                Place::Paths(paths) => {
-                    paths.iter().map(|path| (surroundings.length)(path).unwrap_or(0)).min().unwrap_or(0)
-                }
-                // Their names are the planner's to make.
-                Place::Set { .. } => 0,
-            };
-            need.file_bytes = (*made > shortest).then_some(*made);
+        } else if let Some(bytes) = need.appends {
+            // Where that begins is the planner's to say.
+            if is_known {
+                made.appended = made.appended.saturating_add(bytes);
+                made.at_least = made.at_least.saturating_add(bytes);
+            }
+        } else if before > 0 && before > shortest() {
+            need.file_bytes = Some(before);
         }
         need
     }
@@ -280,7 +302,7 @@ pub(super) fn need_of(
         Layout::Created
     } else if !files.allow_create {
         Layout::MustExist
-    } else if reads || files.overwrite {
+    } else if reads || (files.overwrite && !files.append) {
         Layout::Written
     } else {
         match files.fallocate.as_str() {
@@ -291,10 +313,15 @@ pub(super) fn need_of(
             _ => Layout::Created,
         }
     };
+    let appends = match operations.size {
+        _ if is_special || !files.append || files.filesize.is_some() => None,
+        Some(Size::Bytes(bytes)) => Some(bytes / place.files().max(1)),
+        _ => Some(0),
+    };
     let limit = files.filesize.filter(|_| is_special).map(|(_, high)| high);
     let is_in_new_folder = is_in_new_folder(files, place, surroundings);
     let is_filesize = files.filesize.is_some();
-    Need { is_special, file_bytes, limit, file_bytes_max, is_filesize, layout, is_in_new_folder }
+    Need { is_special, file_bytes, limit, file_bytes_max, appends, is_filesize, layout, is_in_new_folder }
 }
 
 /// fio makes the folders of `filename`, `filename_format` and the job's name, and wants those of `directory` to be there.
