@@ -3,6 +3,7 @@
 //! It keeps the job and the facts rather than the steps, since the rates of a curve come out of earlier steps and a plan
 //! of ten thousand points would not fit in memory. It knows neither time nor the world.
 
+use crate::lengths::Grown;
 use crate::points::{Load, Point};
 use crate::remarks::Remarks;
 use crate::scene::{Maxima, Scene};
@@ -26,6 +27,8 @@ pub struct Experiment {
     pub(crate) entropy: u64,
     /// Places that the job writes at any of its points.
     pub(crate) changed: BTreeSet<PathBuf>,
+    /// By stream of a job of fio: what it knows of its files.
+    pub(crate) grown: Vec<Grown>,
     /// What ends the run before its time.
     pub(crate) abort_when: Vec<Condition>,
     pub(crate) stages: Vec<Named<StageOptions>>,
@@ -92,7 +95,7 @@ impl Experiment {
             let Choice { settings, label } = self.search.as_mut()?.next(done)?;
             let point = Point { stage: 0, index: self.position, settings, load: Load::AsDeclared, label };
             let job = seeds::for_step(&self.job, self.position, self.entropy);
-            let scene = Scene::new(&self.facts, self.entropy, &self.changed, &self.abort_when);
+            let scene = Scene::new(&self.facts, self.entropy, &self.changed, &self.grown, &self.abort_when);
             let mut remarks = Remarks::default();
             if let Some(built) = steps::build(&scene, &job, &self.stages, &point, &self.maxima, &mut remarks)
             {
@@ -215,7 +218,7 @@ impl Experiment {
     }
 
     fn build(&self, point: &Point, maxima: &Maxima) -> First {
-        let scene = Scene::new(&self.facts, self.entropy, &self.changed, &self.abort_when);
+        let scene = Scene::new(&self.facts, self.entropy, &self.changed, &self.grown, &self.abort_when);
         let built = steps::build(&scene, &self.job, &self.stages, point, maxima, &mut Remarks::default());
         let Built { step, at_maximum, .. } = built.expect("every point was built when it was planned");
         First { step, at_maximum }

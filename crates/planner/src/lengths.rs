@@ -1,9 +1,13 @@
 //! How long fio's jobs know their files to be: as long as they found them, or as jobs before them make them. All of a run's jobs
 //! see to their files in order before the first of them starts.
 
+use crate::files;
+use crate::links::Links;
 use crate::regions;
-use fathom_model::{Amount, Engine, Job, Layout, Named, StreamOptions, TargetOptions};
-use std::collections::{HashMap, HashSet};
+use crate::scene::Scene;
+use fathom_model::{Amount, Dialect, Engine, Job, Layout, Named, StreamOptions, TargetOptions};
+use std::collections::HashMap;
+use std::path::PathBuf;
 
 /// What jobs make of the length that a file has: so much longer, and at least so long.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -30,19 +34,17 @@ impl Length {
 /// What a job of fio knows of its files beside what was there.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Grown {
-    /// By file, what streams before it make of them; one for all where nobody appends.
+    /// By file, what streams before it make of them; none where they make nothing of any.
     before: Vec<Length>,
     /// Whether it sees to the length itself before it starts.
     is_maker: bool,
-    /// Whether a stream appends to its files.
-    pub is_appended: bool,
 }
 
 impl Grown {
     /// Bytes of file `position`, which had `there`, when it comes to it.
     pub(crate) fn before(&self, position: u64, there: u64) -> u64 {
-        let at = usize::try_from(position).unwrap_or(usize::MAX).min(self.before.len().saturating_sub(1));
-        self.before.get(at).copied().unwrap_or_default().of(there)
+        let length = usize::try_from(position).ok().and_then(|at| self.before.get(at));
+        length.copied().unwrap_or_default().of(there)
     }
 
     /// The same of its only file for worker `number`: of clones the first comes first, the others from the last on.
@@ -58,60 +60,56 @@ impl Grown {
     }
 }
 
-/// By stream of a job of fio: what it knows of its files. Of streams on several sections nothing is said.
-pub(crate) fn grown(job: &Job) -> Vec<Grown> {
-    let sections: HashMap<&str, &TargetOptions> =
-        job.targets.iter().map(|section| (section.name.as_str(), &section.options)).collect();
-    let section_of = |stream: &Named<StreamOptions>| match stream.options.targets.get().map(Vec::as_slice) {
-        Some([name]) => sections.get(name.as_str()).copied(),
-        _ => None,
-    };
-    let appending = job.streams.iter().filter(|stream| *stream.options.append.get());
-    let appended: HashSet<_> = appending.filter_map(section_of).map(place_of).collect();
-    let mut lengths = HashMap::new();
-    let of_stream = |stream: &Named<StreamOptions>| {
-        let Some(section) = section_of(stream) else { return Grown::default() };
-        let place = place_of(section);
-        let is_appended = appended.contains(&place);
-        let files = section.path.get().map_or(*section.files.get() as usize, Vec::len).max(1);
-        let lengths = lengths
-            .entry(place)
-            .or_insert_with(|| vec![Length::default(); if is_appended { files } else { 1 }]);
-        let before = lengths.clone();
+/// By stream of a job of fio: what it knows of its files. Of streams on several sections nothing is said, nor of other jobs'.
+pub(crate) fn grown(scene: &Scene<'_>, job: &Job) -> Vec<Grown> {
+    if job.dialect != Dialect::Fio {
+        return Vec::new();
+    }
+    let links = Links::of(job);
+    let mut lengths: HashMap<PathBuf, Length> = HashMap::new();
+    let mut of_stream = |(index, stream): (usize, &Named<StreamOptions>)| {
+        let options = &stream.options;
+        let places: Vec<usize> = links.targets_of(index).take(2).collect();
+        let [place] = places[..] else { return Grown::default() };
+        let section = &job.targets[place].options;
         // Nobody sees to the length of what is only made, or takes space behind its end.
-        let is_maker = *stream.options.engine.get() != Engine::Null
+        let is_maker = *options.engine.get() != Engine::Null
             && !matches!(section.layout.get(), Layout::Created | Layout::Reserved);
-        if is_maker {
-            make(lengths, &stream.options, section, files);
+        let paths = files::items(&links, place).into_iter().filter_map(|item| item.path);
+        let paths: Vec<PathBuf> =
+            paths.map(|path| scene.fact(&path).map_or(path, |fact| fact.resolved.clone())).collect();
+        let mut before: Vec<Length> =
+            paths.iter().map(|path| lengths.get(path).copied().unwrap_or_default()).collect();
+        if before.iter().all(|length| *length == Length::default()) {
+            before = Vec::new();
         }
-        Grown { before, is_maker, is_appended }
+        if is_maker {
+            let count = paths.len() as u64;
+            for (path, position) in paths.into_iter().zip(0..) {
+                let length = lengths.entry(path).or_default();
+                *length = made(*length, options, section, (position, count));
+            }
+        }
+        Grown { before, is_maker }
     };
-    job.streams.iter().map(of_stream).collect()
+    job.streams.iter().enumerate().map(&mut of_stream).collect()
 }
 
-/// Where the files of a section are. Of one place there may be several sections, for as many lengths.
-fn place_of(section: &TargetOptions) -> [Option<&[String]>; 3] {
-    let TargetOptions { path, directory, file_names, .. } = section;
-    [
-        path.get().map(Vec::as_slice),
-        directory.get().map(std::slice::from_ref),
-        file_names.get().map(std::slice::from_ref),
-    ]
-}
-
-/// Makes `files` files as long as a stream wants them.
-fn make(lengths: &mut [Length], options: &StreamOptions, section: &TargetOptions, files: usize) {
-    let size = match section.size.get() {
-        Some(Amount::Bytes(size)) => size.0,
-        _ => 0,
+/// What a stream makes of the length of file `position` of `count`.
+fn made(
+    length: Length,
+    options: &StreamOptions,
+    section: &TargetOptions,
+    (position, count): (u64, u64),
+) -> Length {
+    let length = match section.size.get() {
+        Some(Amount::Bytes(size)) => length.reaching(size.0),
+        _ => length,
     };
-    for (length, position) in lengths.iter_mut().zip(0..) {
-        *length = length.reaching(size);
-        *length = match regions::part(options, files as u64, 1, position) {
-            Some(part) if *options.append.get() => length.with(part),
-            _ if files == 1 => length.reaching(regions::reach(options, 1, 1).unwrap_or(0)),
-            _ => *length,
-        };
+    match regions::part(options, count, 1, position) {
+        Some(part) if *options.append.get() => length.with(part),
+        _ if count == 1 => length.reaching(regions::reach(options, 1, 1).unwrap_or(0)),
+        _ => length,
     }
 }
 

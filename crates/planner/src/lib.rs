@@ -170,9 +170,11 @@ fn plan_points(
     idle::of_job(&job, offers_rates, &mut remarks);
     let nothing = BTreeSet::new();
     let (thresholds, abort_when) = bounds::of(&job.run, &mut remarks);
-    let changed = changed::places(&Scene::new(facts, entropy, &nothing, &[]), &job, &stages, &points);
-    let survey =
-        survey(&Scene::new(facts, entropy, &changed, &abort_when), &job, &stages, &points, &mut remarks);
+    let unknown = Scene::new(facts, entropy, &nothing, &[], &[]);
+    let changed = changed::places(&unknown, &job, &stages, &points);
+    let grown = lengths::grown(&unknown, &job);
+    let scene = Scene::new(facts, entropy, &changed, &grown, &abort_when);
+    let survey = survey(&scene, &job, &stages, &points, &mut remarks);
     bounds::judge_kinds(&job.run, &thresholds, survey.issues, &mut remarks);
     bounds::judge_times(&job.run, &abort_when, survey.longest, &mut remarks);
     if remarks.has_faults() {
@@ -190,6 +192,7 @@ fn plan_points(
             facts: facts.clone(),
             entropy,
             changed,
+            grown,
             abort_when,
             stages,
             points,

@@ -113,7 +113,7 @@ pub(crate) fn of_worker(
             }
             let place = (position as u64, count);
             let (start, length) = span_in(stream, operations.smallest, number, item, place, peer);
-            let (start, length) = if peer.is_some() && item.there == 0 {
+            let (start, length) = if peer.is_some_and(|peer| peer.before(position as u64, item.there) == 0) {
                 from_the_start_where_nothing_is(stream, item, (start, length), remarks)
             } else {
                 (start, length)
@@ -137,7 +137,8 @@ pub(crate) fn of_worker(
             if by_others && peer.is_some() && (count == 1 || goes_on_behind(operations)) {
                 let known = match peer {
                     Some(peer) if count == 1 => peer.of_worker(&stream.options, number, item.there),
-                    _ => item.there,
+                    Some(peer) => peer.before(place.0, item.there),
+                    None => item.there,
                 };
                 room = room.min(known.saturating_sub(start.saturating_add(length)));
             }
@@ -258,7 +259,8 @@ fn has_tail(
     peer: Option<&Grown>,
 ) -> bool {
     let (start, length) = span_in(stream, block, number, item, place, peer);
-    let there = if item.class == Class::Block { item.end } else { item.there };
+    let known = peer.map_or(item.there, |peer| peer.before(place.0, item.there));
+    let there = if item.class == Class::Block { item.end } else { known };
     there >= start.saturating_add(length).saturating_add(block)
 }
 
@@ -272,23 +274,23 @@ fn span_in(
     peer: Option<&Grown>,
 ) -> (u64, u64) {
     let options = &stream.options;
+    let known = peer.map_or(item.there, |peer| peer.before(position, item.there));
+    let is_peers_file = peer.is_some() && item.class == Class::File && known > 0;
     // fio takes a share of the file or device that is there, however much of it a job uses.
     let whole = match item.class {
-        Class::File if peer.is_some() && item.there > 0 => item.there,
+        Class::File if is_peers_file => known,
         Class::Block if peer.is_some() => item.end,
         _ => item.size,
     };
-    let known = peer.map_or(item.there, |peer| peer.before(position, item.there));
     // Only a file has an end to append to.
     let start = if *options.append.get() && item.class == Class::File {
         known
     } else {
         start_in(options, block, u64::from(number), whole)
     };
-    // What is appended later is nothing to a job that uses what it finds.
-    let is_cut = item.class == Class::File && known > 0 && !*options.append.get();
-    let size =
-        if is_cut && peer.is_some_and(|peer| peer.is_appended) { item.size.min(known) } else { item.size };
+    // What others make of it later is nothing to a job that uses what it finds.
+    let is_found = is_peers_file && !item.is_sized && !*options.until_full.get();
+    let size = if is_found { item.size.min(known) } else { item.size };
     let length = match options.size.get() {
         None => size.saturating_sub(start),
         Some(&Amount::Share(share)) => Bytes(share_of(share, size)).round_down(Bytes(block)).0,

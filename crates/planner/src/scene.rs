@@ -1,5 +1,6 @@
 //! What planning looks at: the job at one point, the facts by path, what earlier points measured.
 
+use crate::lengths::Grown;
 use crate::links::Links;
 use crate::operations::{self, Operations};
 use crate::peers;
@@ -16,6 +17,8 @@ pub(crate) struct Scene<'a> {
     pub entropy: u64,
     /// Places, links followed, that the job writes at any of its points.
     pub changed: &'a BTreeSet<PathBuf>,
+    /// By stream of a job of fio: what it knows of its files.
+    pub grown: &'a [Grown],
     /// What ends the run before its time.
     pub abort_when: &'a [Condition],
     by_path: HashMap<&'a Path, &'a TargetFact>,
@@ -26,10 +29,11 @@ impl<'a> Scene<'a> {
         facts: &'a Facts,
         entropy: u64,
         changed: &'a BTreeSet<PathBuf>,
+        grown: &'a [Grown],
         abort_when: &'a [Condition],
     ) -> Self {
         let by_path = facts.targets.iter().map(|fact| (fact.path.as_path(), fact)).collect();
-        Self { facts, entropy, changed, abort_when, by_path }
+        Self { facts, entropy, changed, grown, abort_when, by_path }
     }
 
     pub(crate) fn fact(&self, path: &Path) -> Option<&'a TargetFact> {

@@ -4,7 +4,6 @@ use crate::advice;
 use crate::control;
 use crate::engines;
 use crate::host;
-use crate::lengths;
 use crate::links::Links;
 use crate::points::Point;
 use crate::remarks::Remarks;
@@ -13,7 +12,7 @@ use crate::scene::{self, Maxima, Scene};
 use crate::streams::{Resolved, Setting};
 use crate::targets;
 use crate::verification;
-use fathom_model::{Diagnostic, Dialect, Job, Named, OnError, Rate, RunOptions, StageOptions, StreamOptions};
+use fathom_model::{Diagnostic, Job, Named, OnError, Rate, RunOptions, StageOptions, StreamOptions};
 use fathom_schema::{ErrorPolicy, Step, Stream};
 use fathom_units::Nanos;
 use std::collections::HashSet;
@@ -77,8 +76,7 @@ pub(crate) fn build(
         remarks.error("plan.curve", curve.span(), message, "leave the rate of the streams out");
         return None;
     }
-    let grown = if job.dialect == Dialect::Fio { lengths::grown(&job) } else { Vec::new() };
-    let targets = targets::resolve(scene, &links, (&loads, &grown), &running, remarks);
+    let targets = targets::resolve(scene, &links, &loads, &running, remarks);
     let places = control::running(&job, &running);
     let setting = Setting {
         scene,
@@ -91,7 +89,6 @@ pub(crate) fn build(
         curve: point.load,
         targets: &targets,
         maxima,
-        grown: &grown,
     };
     let running_loads: Vec<&scene::Load<'_>> =
         loads.iter().filter(|load| running.binary_search(&load.index).is_ok()).collect();

@@ -8,7 +8,6 @@ use crate::course::{self, Leg};
 use crate::demands;
 use crate::endings;
 use crate::engines;
-use crate::lengths::Grown;
 use crate::links::Links;
 use crate::locality;
 use crate::peers;
@@ -52,8 +51,6 @@ pub(crate) struct Setting<'a> {
     pub curve: points::Load,
     pub targets: &'a Targets,
     pub maxima: &'a Maxima,
-    /// By stream of the job, where it is one of fio's: what it knows of its files.
-    pub grown: &'a [Grown],
 }
 
 /// A stream and whether it shows how fast it can go.
@@ -218,7 +215,7 @@ impl Setting<'_> {
             // Both ends of a connection draw the same.
             seed: seeds::of_stream(self.job, mirrors.unwrap_or(*index), self.scene.entropy),
             dialect: self.job.dialect,
-            peer: self.grown.get(*index),
+            peer: self.scene.grown.get(*index),
         };
         let mut manned = match trace {
             None => crew.plans(remarks)?,

@@ -6,7 +6,6 @@ mod folders;
 
 use crate::engines;
 use crate::files::{self, Item, TARGETS_MAX};
-use crate::lengths::Grown;
 use crate::links::Links;
 use crate::peers;
 use crate::regions;
@@ -44,6 +43,8 @@ pub(crate) struct Addressed {
     pub end: u64,
     /// Bytes that a file had when it was looked at.
     pub there: u64,
+    /// Whether its section says how long it is.
+    pub is_sized: bool,
     /// The number of the only worker that uses it.
     pub owner: Option<u32>,
     pub direct: Direct,
@@ -120,7 +121,7 @@ struct Usage {
 pub(crate) fn resolve(
     scene: &Scene<'_>,
     links: &Links<'_>,
-    (loads, grown): (&[Load<'_>], &[Grown]),
+    loads: &[Load<'_>],
     running: &[usize],
     remarks: &mut Remarks,
 ) -> Targets {
@@ -174,7 +175,7 @@ pub(crate) fn resolve(
             fact.and_then(|fact| fact.file.as_ref()).is_some_and(|file| file.size > Bytes::ZERO)
         };
         let (set_size, set_has_data) = (set_size(&items), items.iter().any(is_filled));
-        let resolver = Resolver { scene, job, section, users: &users, grown, usage, set_size, set_has_data };
+        let resolver = Resolver { scene, job, section, users: &users, usage, set_size, set_has_data };
         if let Some(root) = files::root(section) {
             if !resolver.tree_is_possible(&root, remarks) {
                 continue;
@@ -204,8 +205,6 @@ struct Resolver<'a> {
     section: &'a Named<TargetOptions>,
     /// The streams on this section.
     users: &'a [&'a Load<'a>],
-    /// By stream of a job of fio: what it knows of its files.
-    grown: &'a [Grown],
     usage: Usage,
     set_size: usize,
     /// A file of the set has something in it already.
@@ -292,6 +291,7 @@ impl Resolver<'_> {
                 size: size.0,
                 end: end_of(fact, size),
                 there: there(fact),
+                is_sized: options.size.get().is_some(),
                 owner: item.owner,
                 direct,
                 class,
@@ -299,6 +299,7 @@ impl Resolver<'_> {
         }
         let mut addressed = add(found, item, kind, size, direct, class);
         (addressed.end, addressed.there) = (end_of(fact, size), there(fact));
+        addressed.is_sized = options.size.get().is_some();
         by_place.insert(fact.resolved.clone(), Placed { index: addressed.index, changes });
         Some(addressed)
     }
@@ -438,7 +439,7 @@ impl Resolver<'_> {
         };
         let one = || Bytes(self.users.iter().map(|load| load.operations.largest).max().unwrap_or(1));
         match (options.size.get(), existing) {
-            (None | Some(Amount::Share(_)), None) if self.is_passed_over(fact) => {
+            (None | Some(Amount::Share(_)), None) if self.is_passed_over(item, fact) => {
                 let is_absent = fact.is_some_and(|fact| fact.kind == FileKind::Absent);
                 let why = if is_absent { "does not exist" } else { "is empty" };
                 let message = format!("{} {why}, and is passed over", item.name);
@@ -473,7 +474,7 @@ impl Resolver<'_> {
                 // A region that begins at a share of the file may reach beyond its end, and makes it longer.
                 let reaches = self.users.iter().filter_map(|load| {
                     let (options, block) = (&load.section.options, load.operations.smallest);
-                    regions::reach_from_share(options, self.set_size, block, there.0)
+                    regions::reach_from_share(options, self.set_size, block, self.known(load, item, there.0))
                 });
                 Some(asked.max(Bytes(reaches.max().unwrap_or(0))))
             }
@@ -521,20 +522,26 @@ impl Resolver<'_> {
         }
     }
 
-    /// How far a stream reaches into a file that has `there` bytes: what is appended counts from where it ends then.
+    /// How far a stream of fio's reaches into a file that has `there` bytes: what is appended counts from where it ends then, and who
+    /// says no size uses what jobs before have made.
     fn reach(&self, load: &Load<'_>, item: &Item, there: u64) -> Option<u64> {
         let options = &load.section.options;
-        let reach = regions::reach(options, self.set_size, load.operations.smallest)?;
-        let known = self.grown.get(load.index).map_or(there, |grown| grown.before(item.position, there));
-        Some(if *options.append.get() { known.saturating_add(reach) } else { reach })
+        let known = self.known(load, item, there);
+        match regions::reach(options, self.set_size, load.operations.smallest) {
+            Some(reach) if *options.append.get() => Some(known.saturating_add(reach)),
+            None => Some(known).filter(|&known| known > there),
+            reach => reach,
+        }
+    }
+
+    /// Bytes that a file which had `there` has when a stream comes to it.
+    fn known(&self, load: &Load<'_>, item: &Item, there: u64) -> u64 {
+        self.scene.grown.get(load.index).map_or(there, |grown| grown.before(item.position, there))
     }
 
     /// As with fio, an empty file among others that are not is not worked on where nothing says how long it is to be.
-    fn is_passed_over(&self, fact: Option<&TargetFact>) -> bool {
-        let reaches = |load: &Load<'_>| {
-            load.trace.is_some()
-                || regions::reach(&load.section.options, self.set_size, load.operations.smallest).is_some()
-        };
+    fn is_passed_over(&self, item: &Item, fact: Option<&TargetFact>) -> bool {
+        let reaches = |load: &Load<'_>| load.trace.is_some() || self.reach(load, item, 0).is_some();
         // Nor is one that is not there yet, which reads would ask for.
         let is_there = fact.is_some_and(|fact| match fact.kind {
             FileKind::File => true,
@@ -728,7 +735,7 @@ fn add(
     let index = u32::try_from(found.of_step.len()).expect("at most TARGETS_MAX targets");
     found.of_step.push(Target { name: item.name.clone(), kind, size });
     let (name, size) = (item.name.clone(), size.0);
-    Addressed { index, name, size, end: size, there: 0, owner: item.owner, direct, class }
+    Addressed { index, name, size, end: size, there: 0, is_sized: true, owner: item.owner, direct, class }
 }
 
 /// Where a file or device ends once its first `size` bytes are there.

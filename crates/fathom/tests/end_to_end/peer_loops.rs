@@ -114,7 +114,7 @@ fn what_is_appended_begins_where_the_jobs_before_it_make_the_file_end() {
             (format!("{first} {appends} --filesize=512k {next} --stonewall {appends} --size=32k"), there),
             (format!("{first} {appends} --size=32k {next} --stonewall {appends} --filesize=512k"), there),
             (format!("{first} {appends} --size=32k {next} --stonewall --file_append=1 --rw=read --size=32k"), there),
-            (format!("{first} {appends} --size=32k {next} --stonewall --rw=read --name=c {first} {appends} --size=8k"), there),
+            (format!("{first} {appends} --size=32k {next} --stonewall --rw=read --name=c {first} {appends} --size=8k --buffer_pattern=0x43"), there),
             (format!("{first} {appends} --size=32k {next} --stonewall --rw=read --size=50%"), there),
             (format!("--filename=p:q --bs=8k {appends} --size=64k {next} --filename=p:q --stonewall {appends} --size=96k"), there),
         ]);

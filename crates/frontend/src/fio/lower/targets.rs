@@ -5,7 +5,8 @@ use super::super::values::Size;
 use super::super::{ParsedJob, Surroundings};
 use fathom_model::{Amount, Engine, Job, Layout, Named, Span, TargetKind, TargetOptions};
 use fathom_units::Bytes;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 /// Targets by what they stand for.
@@ -13,11 +14,11 @@ use std::sync::Arc;
 pub(super) struct Targets {
     by_key: BTreeMap<Key, usize>,
     /// Bytes to which the jobs so far make each of these files; its own length is another matter.
-    made: BTreeMap<Place, Made>,
+    made: HashMap<PathBuf, Made>,
     names: super::Names,
 }
 
-/// What jobs make of the length of each file of a place: so many bytes at least, and so many behind where it ends.
+/// What jobs make of the length of a file: so many bytes at least, and so many behind where it ends.
 #[derive(Debug, Clone, Copy, Default)]
 struct Made {
     at_least: u64,
@@ -42,6 +43,20 @@ struct Key {
     /// Bytes of each file, from and to; absent where that is what is there, and where all is one.
     bytes: Option<(u64, Option<u64>)>,
     unlinks: bool,
+    /// How what is appended to it makes it longer.
+    grows: Option<u8>,
+}
+
+/// By how much a layout makes of a file: who wants less is content with more.
+fn strength(layout: Layout) -> u8 {
+    match layout {
+        Layout::MustExist => 0,
+        Layout::Created => 1,
+        Layout::Extended => 2,
+        Layout::Reserved => 3,
+        Layout::AllocatedIfRoom | Layout::Allocated => 4,
+        Layout::Written => 5,
+    }
 }
 
 /// Where the files of a clone are.
@@ -58,6 +73,18 @@ impl Place {
         match self {
             Self::Paths(paths) => paths.len() as u64,
             Self::Set { files, .. } => *files,
+        }
+    }
+
+    /// Its files, each by one name however it is written.
+    fn paths(&self) -> Vec<PathBuf> {
+        let plain = |path: &Path| path.components().filter(|part| *part != Component::CurDir).collect();
+        match self {
+            Self::Paths(paths) => paths.iter().map(|path| plain(path.as_ref())).collect(),
+            Self::Set { directory, files, pattern } => {
+                let name = |number: u64| pattern.replace("$filenum", &number.to_string());
+                (0..*files).map(|number| plain(&Path::new(directory).join(name(number)))).collect()
+            }
         }
     }
 }
@@ -83,6 +110,13 @@ pub(super) struct Need {
     is_in_new_folder: bool,
 }
 
+impl Need {
+    /// Nobody sees to the length of what is only made, or takes space behind its end.
+    fn sees_to_length(&self) -> bool {
+        !matches!(self.layout, Layout::Created | Layout::Reserved)
+    }
+}
+
 impl Targets {
     /// The name of the target of these files; adds it to the job, or widens it by what is needed of it now.
     pub(super) fn name_of(
@@ -103,6 +137,7 @@ impl Targets {
             limit: need.limit,
             bytes: need.file_bytes.filter(|_| opens).map(|bytes| (bytes, need.file_bytes_max)),
             unlinks: opens && settings.files.unlink,
+            grows: need.appends.filter(|_| opens).map(|_| strength(need.layout)),
         };
         let at = match self.by_key.get(&key) {
             Some(&at) => at,
@@ -133,14 +168,6 @@ impl Targets {
         if let Some(most) = need.file_bytes_max {
             options.size_max.set(Bytes(most), settings.span("filesize", span));
         }
-        let strength = |layout: Layout| match layout {
-            Layout::MustExist => 0,
-            Layout::Created => 1,
-            Layout::Extended => 2,
-            Layout::Reserved => 3,
-            Layout::AllocatedIfRoom | Layout::Allocated => 4,
-            Layout::Written => 5,
-        };
         if options.layout.given().is_none_or(|&known| strength(need.layout) > strength(known)) {
             options.layout.set(need.layout, span);
         }
@@ -157,34 +184,34 @@ impl Targets {
         if need.is_special {
             return need;
         }
-        let made = self.made.entry(place.clone()).or_default();
-        let shortest = || match place {
-            Place::Paths(paths) => {
-                paths.iter().map(|path| (surroundings.length)(path).unwrap_or(0)).min().unwrap_or(0)
-            }
-            // Their names are the planner's to make.
-            Place::Set { .. } => 0,
+        let paths = place.paths();
+        let length = |path: &PathBuf| path.to_str().and_then(surroundings.length).unwrap_or(0);
+        let of = |path: &PathBuf| self.made.get(path).copied().unwrap_or_default();
+        // What is drawn is not known here.
+        let is_known = need.file_bytes_max.is_none() && need.sees_to_length();
+        let makes = match (need.file_bytes, need.appends) {
+            _ if !is_known => Made::default(),
+            (Some(bytes), _) => Made { at_least: bytes, appended: 0 },
+            (None, appends) => Made { at_least: 0, appended: appends.unwrap_or(0) },
         };
-        let before = if made.appended > 0 { made.of(shortest()) } else { made.at_least };
-        // What is drawn is not known here, and nobody sees to the length of what is only made, or takes space behind its end.
-        let is_known =
-            need.file_bytes_max.is_none() && !matches!(need.layout, Layout::Created | Layout::Reserved);
-        if let Some(bytes) = need.file_bytes {
-            if is_known {
-                made.at_least = made.at_least.max(bytes);
-            }
-            // `filesize` is as long as a job wants its files, `size` how much of them it uses.
-            if !need.is_filesize {
-                need.file_bytes = Some(bytes.max(before));
-            }
-        } else if let Some(bytes) = need.appends {
-            // Where that begins is the planner's to say.
-            if is_known {
-                made.appended = made.appended.saturating_add(bytes);
-                made.at_least = made.at_least.saturating_add(bytes);
-            }
-        } else if before > 0 && before > shortest() {
-            need.file_bytes = Some(before);
+        // `filesize` is as long as a job wants its files, `size` how much of them it uses. Where it appends is the planner's to say.
+        if let Some(bytes) = need.file_bytes.filter(|_| !need.is_filesize) {
+            let before = |path: &PathBuf| match of(path) {
+                made if made.appended > 0 => made.of(length(path)),
+                made => made.at_least,
+            };
+            need.file_bytes = Some(bytes.max(paths.iter().map(before).min().unwrap_or(0)));
+        } else if need.file_bytes.is_none() && need.appends.is_none() {
+            // Of files of several lengths the planner knows each one's.
+            let is_made = paths.iter().any(|path| of(path).of(length(path)) > length(path));
+            let first = paths.first().map(|path| of(path).of(length(path)));
+            let is_one = is_made && paths.iter().all(|path| Some(of(path).of(length(path))) == first);
+            need.file_bytes = first.filter(|_| is_one);
+        }
+        for path in paths {
+            let made = self.made.entry(path).or_default();
+            made.at_least = made.at_least.max(makes.at_least).saturating_add(makes.appended);
+            made.appended = made.appended.saturating_add(makes.appended);
         }
         need
     }
