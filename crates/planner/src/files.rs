@@ -98,8 +98,11 @@ pub(crate) fn root(section: &Named<TargetOptions>) -> Option<PathBuf> {
         .flatten()
 }
 
+/// `./x` and `x` are one place to all that looks at them, whatever they are called.
 fn at(path: PathBuf, owner: Option<u32>) -> Item {
-    Item { name: path.display().to_string(), path: Some(path), owner, position: 0 }
+    let plain = path.strip_prefix(".").ok().filter(|plain| !plain.as_os_str().is_empty());
+    let plain = plain.unwrap_or(&path).to_owned();
+    Item { name: path.display().to_string(), path: Some(plain), owner, position: 0 }
 }
 
 /// Numbers of the workers that have a set of their own; one shared set when there are none.

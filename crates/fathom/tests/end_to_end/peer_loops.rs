@@ -122,3 +122,38 @@ fn what_is_appended_begins_where_the_jobs_before_it_make_the_file_end() {
     let test = "what_is_appended_begins_where_the_jobs_before_it_make_the_file_end";
     check(test, &lines.iter().map(|(line, there)| (line.as_str(), *there)).collect::<Vec<_>>());
 }
+
+#[test]
+fn files_are_as_long_as_the_jobs_before_have_made_them_in_whatever_list() {
+    let next = "--name=b --bs=8k --write_iolog=next --buffer_pattern=0x42 --stonewall";
+    let other = "--name=c --bs=8k --rw=write --buffer_pattern=0x43";
+    let two = format!("--filename=p --bs=8k --rw=write --size=64k {other} --filename=q --size=32k");
+    let mut lines = Vec::new();
+    for there in [0, 40_000] {
+        lines.extend([
+            (format!("{two} {next} --rw=read --filename=p:q"), there),
+            (format!("{two} {next} --rw=read --filename=q:p --size=50%"), there),
+            (format!("{two} {next} --rw=read --filename=p:q --size=160k"), there),
+            (format!("--filename=p:q --bs=8k --rw=write --size=64k {next} --rw=read --filename=p"), there),
+            (
+                format!("--filename=p:q --bs=8k --rw=write --filesize=64k {next} --rw=read --filename=q"),
+                there,
+            ),
+            (
+                format!(
+                    "--filename=p --bs=8k --rw=write --size=64k {next} --rw=read --filename=p --offset=50%"
+                ),
+                there,
+            ),
+            (
+                format!(
+                    "--filename=p --bs=8k --rw=write --size=64k {next} --rw=write --filename=./p --offset=25%"
+                ),
+                there,
+            ),
+            (format!("--nrfiles=2 --bs=8k --rw=write --size=64k {next} --rw=read --filename=a.0.1"), there),
+        ]);
+    }
+    let test = "files_are_as_long_as_the_jobs_before_have_made_them_in_whatever_list";
+    check(test, &lines.iter().map(|(line, there)| (line.as_str(), *there)).collect::<Vec<_>>());
+}
