@@ -310,7 +310,8 @@ fn from_the_start_where_nothing_is(
     let in_shares =
         [offset.get(), offset_per_worker.get()].iter().any(|amount| matches!(amount, Amount::Share(_)));
     let fits = start < item.size && start.saturating_add(length) <= item.size;
-    if !matches!(item.class, Class::File | Class::Null) || !in_shares || fits {
+    let is_nothing = item.class == Class::File || item.class == Class::Null && !fits;
+    if !in_shares || !is_nothing {
         return (start, length);
     }
     let place = offset.span().or(offset_per_worker.span()).or(Some(stream.span));

@@ -470,7 +470,8 @@ impl Resolver<'_> {
                 remarks.error("plan.device-too-small", span, message, "make size smaller or leave it out");
                 None
             }
-            (Some(&Amount::Bytes(asked)), Some(there)) if self.job.dialect == Dialect::Fio => {
+            (Some(&Amount::Bytes(asked)), there) if self.job.dialect == Dialect::Fio && fact.is_some() => {
+                let there = there.unwrap_or_default();
                 // A region that begins at a share of the file may reach beyond its end, and makes it longer.
                 let reaches = self.users.iter().filter_map(|load| {
                     let (options, block) = (&load.section.options, load.operations.smallest);

@@ -164,9 +164,14 @@ impl Lowering<'_> {
         let loads_state = settings.verify.loads_state && lowered.options.verify.span().is_some();
         let replays = !settings.trace.files.is_empty();
         // Which clones have a region depends on where what is there ends, and those that have none do nothing alone.
-        let is_each_alone = settings.operations.offset_increment != Size::Bytes(0)
-            && (need_of(parsed, &place, 0, false, self.surroundings).is_special
-                || !matches!(settings.operations.size, Some(Size::Bytes(_))));
+        let is_each_alone = match settings.operations.offset_increment {
+            Size::Bytes(0) => false,
+            Size::Bytes(_) => {
+                need_of(parsed, &place, 0, false, self.surroundings).is_special
+                    || !matches!(settings.operations.size, Some(Size::Bytes(_)))
+            }
+            Size::Percent(_) => true,
+        };
         let is_merged = clones > 1
             && !is_each_alone
             // Each begins where the one before it ends.
