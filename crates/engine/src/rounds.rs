@@ -350,6 +350,9 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         self.sync_all_targets(self.stream.workload.sync.fsync_at_end);
         // Where the cache cannot be dropped, what it holds is checked, as with fio.
         self.verifier.iter().flat_map(|verifier| &verifier.cached).for_each(Pages::drop_clean);
+        if let Some(verifier) = &mut self.verifier {
+            verifier.line_up();
+        }
         let start = self.clock.now();
         self.hand_over(measured_until, Phase::Verify, false);
         self.state = State::Verify;

@@ -16,6 +16,7 @@ use fathom_schema::{
 };
 use fathom_units::Nanos;
 use rustix::io::Errno;
+use std::cmp::Reverse;
 use std::collections::{BTreeSet, VecDeque};
 use std::fs::File;
 use std::io::{ErrorKind, Write as _};
@@ -23,6 +24,8 @@ use std::path::PathBuf;
 
 /// Mismatches that a worker keeps with their evidence; further ones are counted. Enough to see a pattern in them.
 const KEPT_MAX: usize = 16;
+/// Writes that are put in the order of their places, at most: 24 B each, 400 MB. Longer rounds are read back as they were written.
+const BY_PLACE_MAX: u64 = 1 << 24;
 /// Numbers added to the name of a dump that is taken, at most.
 const DUMPS_OF_NAME: u32 = 1000;
 
@@ -78,6 +81,16 @@ impl Trimmed {
     }
 }
 
+/// A write that is to be read back.
+#[derive(Debug, Clone, Copy)]
+struct Unchecked {
+    offset: u64,
+    number: u64,
+    extent: u32,
+    length: u32,
+    is_trimmed: bool,
+}
+
 /// The state of verification of one worker.
 pub(crate) struct Verifier {
     pub(crate) rule: VerifyRule,
@@ -97,6 +110,8 @@ pub(crate) struct Verifier {
     /// Whether nothing writes, so that every read is checked.
     reads_only: bool,
     trimmed: Trimmed,
+    /// Writes to be read back in the order of their places, the last of them first.
+    by_place: Vec<Unchecked>,
     /// What the read in each slot has to find.
     expected: Vec<Option<Expected>>,
     /// Number of the write in each slot.
@@ -145,6 +160,7 @@ impl Verifier {
                 share: rule.trims.map_or(0.0, |trims| trims.share),
                 seed: derive(plan.seed, Purpose::Trim, u64::from(worker_index)),
             },
+            by_place: Vec::new(),
             issued: 0,
             writes: 0,
             oldest: 0,
@@ -274,20 +290,39 @@ impl Verifier {
     pub(crate) fn end_round(&mut self, took: Nanos) {
         self.verified.elapsed = self.verified.elapsed.after(took);
         self.round_first = self.next;
+        self.by_place.clear();
         if let Some(last) = &mut self.last_writes {
             last.forget();
         }
     }
 
-    /// The next write that is to be read back, into this slot.
-    pub(crate) fn next_read(&mut self, slot: u32) -> Option<Planned> {
-        let (planned, expected) = self.next_unchecked()?;
-        self.expected[slot as usize] = Some(expected);
-        Some(planned)
+    /// Puts what a round has left to read back in order, where it is to be read by place.
+    pub(crate) fn line_up(&mut self) {
+        self.by_place.clear();
+        if self.rule.by_place && self.writes <= BY_PLACE_MAX {
+            while let Some(unchecked) = self.next_unchecked() {
+                self.by_place.push(unchecked);
+            }
+            self.by_place.sort_unstable_by_key(|one| Reverse((one.extent, one.offset)));
+        }
     }
 
-    /// The next write that is still to be read back, and what it has to look like.
-    fn next_unchecked(&mut self) -> Option<(Planned, Expected)> {
+    /// The next write that is to be read back, into this slot.
+    pub(crate) fn next_read(&mut self, slot: u32) -> Option<Planned> {
+        let Unchecked { offset, number, extent, length, is_trimmed } =
+            self.by_place.pop().or_else(|| self.next_unchecked())?;
+        let expected = Expected {
+            offset,
+            number: self.rule.checks_sequence.then_some(number),
+            seed: self.rule.checks_seed.then_some(self.write(offset, number).seed),
+            is_trimmed,
+        };
+        self.expected[slot as usize] = Some(expected);
+        Some(Planned { kind: OperationKind::Write, extent, offset, length })
+    }
+
+    /// The next write that is still to be read back.
+    fn next_unchecked(&mut self) -> Option<Unchecked> {
         let mut one = [Planned::BLANK];
         while self.issued > 0 {
             let going = self.replay.fill(&mut one);
@@ -315,14 +350,7 @@ impl Verifier {
             if may_be_trimmed || is_trimmed && is_unknown {
                 continue;
             }
-            let write = self.write(offset, number);
-            let expected = Expected {
-                offset,
-                number: self.rule.checks_sequence.then_some(number),
-                seed: self.rule.checks_seed.then_some(write.seed),
-                is_trimmed,
-            };
-            return Some((one[0], expected));
+            return Some(Unchecked { offset, number, extent, length, is_trimmed });
         }
         None
     }

@@ -34,6 +34,7 @@ fn rule(schedule: VerifySchedule, ledger: Ledger) -> VerifyRule {
         trims: None,
         until: Quota::Unlimited,
         checks_count: false,
+        by_place: false,
     }
 }
 
@@ -282,14 +283,15 @@ fn no_load_makes_a_mismatch_where_there_is_none() {
     let cases = cases.into_iter().chain(walks()).chain(paced());
     let folder = tempfile::tempdir().unwrap();
     for (name, ledger, change) in cases {
-        for schedule in [AFTER, BACKLOG] {
+        for (schedule, by_place) in [(AFTER, false), (AFTER, true), (BACKLOG, false), (BACKLOG, true)] {
             for seed in [1, 2, 3] {
                 let path = folder.path().join("file");
-                let outcome = outcome(&path, rule(schedule, ledger), |stream| {
+                let rule = VerifyRule { by_place, ..rule(schedule, ledger) };
+                let outcome = outcome(&path, rule, |stream| {
                     change(stream);
                     stream.workers[0].seed = seed;
                 });
-                let case = format!("{name}, {schedule:?}, seed {seed}");
+                let case = format!("{name}, {schedule:?}, by place {by_place}, seed {seed}");
                 assert_eq!(outcome.executed.mismatches, [""; 0], "{case}");
                 assert_eq!(outcome.executed.stop, Stop::Complete, "{case}");
                 let totals = verified(&outcome);

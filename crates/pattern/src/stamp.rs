@@ -462,6 +462,7 @@ mod tests {
             trims: None,
             until: Quota::Unlimited,
             checks_count: false,
+            by_place: false,
         }
     }
 

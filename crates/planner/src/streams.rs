@@ -256,7 +256,7 @@ impl Setting<'_> {
             depth,
             serializes: *section.options.serialize_overlap.get(),
             until: verify_until.get().map_or(Quota::Unlimited, |&writes| Quota::AtMost(writes)),
-            checks_count: self.job.dialect == Dialect::Fio,
+            is_fios: self.job.dialect == Dialect::Fio,
             keeps_data: kind.moves_bytes(),
             memory: self.scene.facts.memory,
         };

@@ -111,6 +111,7 @@ pub(crate) fn draft(
         trims: trims(options).filter(|_| changes),
         until: Quota::Unlimited,
         checks_count: false,
+        by_place: false,
     })))
 }
 
@@ -201,8 +202,9 @@ pub(crate) struct Circumstances<'a> {
     pub serializes: bool,
     /// How many writes are checked.
     pub until: Quota,
-    /// Whether what is read back while the load goes on counts towards the stream's operations.
-    pub checks_count: bool,
+    /// Whether it is one of fio's jobs: what is read back while the load goes on counts towards its operations, and what is read
+    /// back behind it goes by place where there is no map.
+    pub is_fios: bool,
     /// Whether the engine keeps what is written.
     pub keeps_data: bool,
     pub memory: Bytes,
@@ -225,7 +227,7 @@ pub(crate) fn complete(
         depth,
         serializes,
         until,
-        checks_count,
+        is_fios,
         keeps_data,
         memory,
     } = circumstances;
@@ -236,7 +238,7 @@ pub(crate) fn complete(
         return None;
     }
     let mut rule = draft.clone();
-    (rule.until, rule.checks_count) = (*until, *checks_count);
+    (rule.until, rule.checks_count) = (*until, *is_fios);
     if rule.schedule == VerifySchedule::Never {
         return Some(Verification::On(Box::new(rule)));
     }
@@ -252,6 +254,12 @@ pub(crate) fn complete(
         remarks.error("plan.verify", *place, message, "add serialize_overlap = true, or use a depth of 1");
     }
     rule.ledger = ledger(operations, workload, plans);
+    // One file that is gone through once from its start on is written in that order.
+    let is_in_order = rule.ledger == Ledger::NotNeeded
+        && workload.stride_bytes >= 0
+        && plans.iter().all(|plan| plan.extents.len() <= 1);
+    let has_map = !operations.sequential && workload.coverage != Coverage::Independent;
+    rule.by_place = *is_fios && !has_map && !is_in_order;
     if let Ledger::Every(bytes) = rule.ledger {
         let stretches = |plan: &WorkerPlan| -> u64 {
             let stretches = |extent: &Extent| workload.reach(extent).div_ceil(u64::from(bytes));

@@ -34,7 +34,7 @@ impl Verification {
 
 /// How data is protected and checked. The format on the medium is that of fio 3.33.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[expect(clippy::struct_excessive_bools, reason = "seven independent facts, not states")]
+#[expect(clippy::struct_excessive_bools, reason = "eight independent facts, not states")]
 pub struct VerifyRule {
     /// What the header carries, if there is one.
     pub protection: Protection,
@@ -78,6 +78,9 @@ pub struct VerifyRule {
     /// Whether what is read back while the load goes on counts towards the operations that bound the stream, as with fio.
     #[serde(default)]
     pub checks_count: bool,
+    /// Whether a round is read back file by file from its start on, and not in the order in which it was written.
+    #[serde(default)]
+    pub by_place: bool,
 }
 
 /// Trims of written blocks, for finding out whether they take away what they should and nothing else.

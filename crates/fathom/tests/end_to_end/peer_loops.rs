@@ -99,26 +99,28 @@ fn what_is_appended_lies_at_the_end_whatever_the_offset() {
 
 #[test]
 fn what_is_appended_begins_where_the_jobs_before_it_make_the_file_end() {
-    let (first, next) =
-        ("--filename=p --bs=8k", "--name=b --filename=p --bs=8k --write_iolog=next --buffer_pattern=0x42");
+    let first = "--bs=8k --filename=p";
+    let next = format!("--name=b {first} --stonewall --write_iolog=next --buffer_pattern=0x42");
+    let last = format!("--name=c {first} --buffer_pattern=0x43");
     let appends = "--rw=write --file_append=1";
     let mut lines = Vec::new();
     for there in [0, 150_000] {
         lines.extend([
-            (format!("{first} {appends} --size=64k {next} --stonewall {appends} --size=32k"), there),
-            (format!("{first} {appends} --size=64k {next} --stonewall {appends} --size=32k --offset=8k"), there),
-            (format!("{first} {appends} --size=64k --fallocate=none {next} --stonewall {appends} --size=32k"), there),
-            (format!("{first} {appends} --size=64k --fallocate=keep {next} --stonewall {appends} --size=32k"), there),
-            (format!("{first} --rw=write --size=256k {next} --stonewall {appends} --size=32k"), there),
-            (format!("{first} --rw=write --size=64k --offset=200k {next} --stonewall {appends} --size=32k"), there),
-            (format!("{first} {appends} --filesize=512k {next} --stonewall {appends} --size=32k"), there),
-            (format!("{first} {appends} --size=32k {next} --stonewall {appends} --filesize=512k"), there),
-            (format!("{first} {appends} --size=32k {next} --stonewall --file_append=1 --rw=read --size=32k"), there),
-            (format!("{first} {appends} --size=32k {next} --stonewall --rw=read --name=c {first} {appends} --size=8k --buffer_pattern=0x43"), there),
-            (format!("{first} {appends} --size=32k {next} --stonewall --rw=read --size=50%"), there),
-            (format!("--filename=p:q --bs=8k {appends} --size=64k {next} --filename=p:q --stonewall {appends} --size=96k"), there),
+            (format!("{first} {appends} --size=64k {next} {appends} --size=32k"), there),
+            (format!("{first} {appends} --size=64k {next} {appends} --size=32k --offset=8k"), there),
+            (format!("{first} {appends} --size=64k --fallocate=none {next} {appends} --size=32k"), there),
+            (format!("{first} {appends} --size=64k --fallocate=keep {next} {appends} --size=32k"), there),
+            (format!("{first} --rw=write --size=256k {next} {appends} --size=32k"), there),
+            (format!("{first} --rw=write --size=64k --offset=80k {next} {appends} --size=32k"), there),
+            (format!("{first} {appends} --filesize=512k {next} {appends} --size=32k"), there),
+            (format!("{first} {appends} --size=32k {next} {appends} --filesize=512k"), there),
+            (format!("{first} {appends} --size=32k {next} --rw=read {last} {appends} --size=8k"), there),
+            (format!("{first} {appends} --size=32k {next} --rw=read --size=50%"), there),
+            (format!("{first}:q {appends} --size=64k {next} --filename=q {appends} --size=96k"), there),
         ]);
     }
+    // A file that is read, and shorter, the peer makes anew: what was in it is lost.
+    lines.push((format!("{first} {appends} --size=32k {next} --file_append=1 --rw=read --size=32k"), 0));
     let test = "what_is_appended_begins_where_the_jobs_before_it_make_the_file_end";
     check(test, &lines.iter().map(|(line, there)| (line.as_str(), *there)).collect::<Vec<_>>());
 }
@@ -156,4 +158,35 @@ fn files_are_as_long_as_the_jobs_before_have_made_them_in_whatever_list() {
     }
     let test = "files_are_as_long_as_the_jobs_before_have_made_them_in_whatever_list";
     check(test, &lines.iter().map(|(line, there)| (line.as_str(), *there)).collect::<Vec<_>>());
+}
+
+/// Where a map keeps places from being written twice, it is read back as it was written, else file by file from its start on.
+#[test]
+fn what_is_read_back_goes_by_place_but_for_maps() {
+    let test = "what_is_read_back_goes_by_place_but_for_maps";
+    let writes = [
+        "--filename=g:h --rw=write --size=64k",
+        "--filename=g:h --rw=write --size=64k --loops=2",
+        "--filename=g --rw=write:16k --size=64k",
+        "--filename=g --rw=write:-16k --size=64k",
+        "--filename=g:h --rw=write --size=64k --zonemode=strided --zonesize=16k --zonerange=32k",
+        "--filename=g:h --rw=write --size=64k --ioengine=libaio --iodepth=4",
+    ]
+    .map(|line| format!("{line} --bs=8k --verify=crc32c"));
+    check(test, &writes.each_ref().map(|line| (line.as_str(), 0)));
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip(test, &why);
+    }
+    let random = "--filename=g --rw=randwrite --size=128k --bs=4k --verify=crc32c";
+    for (how, ascends) in [("--norandommap", true), ("--random_generator=tausworthe64", false)] {
+        for program in [&[FATHOM, "fio"][..], &["fio"]] {
+            let operations = left(program, &format!("{random} {how}"), 0).operations;
+            let offsets = |wanted: &str| -> Vec<u64> {
+                let of = operations.iter().filter(|(kind, ..)| kind == wanted);
+                of.map(|&(_, _, offset, _)| offset).collect()
+            };
+            assert_eq!(offsets("read").is_sorted(), ascends, "{how}: {operations:?}");
+            assert!(ascends || offsets("read") == offsets("write"), "{how}: {operations:?}");
+        }
+    }
 }
