@@ -69,7 +69,7 @@ pub(crate) fn items(links: &Links<'_>, place: usize) -> Vec<Item> {
             let root = directory.or_else(|| paths.and_then(|paths| paths.first()).map(Path::new));
             root.map_or_else(Vec::new, |root| tree(root, options))
         }
-        (_, Some(paths), _) => paths.iter().map(|path| at(path.into(), None)).collect(),
+        (_, Some(paths), _) => paths.iter().map(|path| at(path.as_ref(), None)).collect(),
         (_, None, Some(directory)) => {
             let owners = owners(links, place);
             let files = (0..u64::from(*options.files.get()))
@@ -79,7 +79,7 @@ pub(crate) fn items(links: &Links<'_>, place: usize) -> Vec<Item> {
                     let name = file_name(section, number, owner);
                     // One of the current folder is called by its name alone, as who uses it later calls it.
                     let is_here = directory.as_os_str() == ".";
-                    at(if is_here { name.into() } else { directory.join(name) }, owner)
+                    at(&if is_here { name.into() } else { directory.join(name) }, owner)
                 })
                 .collect()
         }
@@ -99,9 +99,9 @@ pub(crate) fn root(section: &Named<TargetOptions>) -> Option<PathBuf> {
 }
 
 /// `./x` and `x` are one place to all that looks at them, whatever they are called.
-fn at(path: PathBuf, owner: Option<u32>) -> Item {
+fn at(path: &Path, owner: Option<u32>) -> Item {
     let plain = path.strip_prefix(".").ok().filter(|plain| !plain.as_os_str().is_empty());
-    let plain = plain.unwrap_or(&path).to_owned();
+    let plain = plain.unwrap_or(path).to_owned();
     Item { name: path.display().to_string(), path: Some(plain), owner, position: 0 }
 }
 
@@ -142,7 +142,7 @@ fn tree(root: &Path, options: &TargetOptions) -> Vec<Item> {
         level = below.collect();
         if everywhere || distance == depth {
             found.extend(level.iter().flat_map(|folder| {
-                (1..=*options.files.get()).map(move |number| at(folder.join(format!("file.{number}")), None))
+                (1..=*options.files.get()).map(move |number| at(&folder.join(format!("file.{number}")), None))
             }));
         }
     }

@@ -159,29 +159,11 @@ impl Lowering<'_> {
         self.set_verify_when(parsed, engine, &place);
         // A connection has one job at each end.
         let is_shared = is_shared && engine.engine != Engine::Net;
-        let has_logs = settings.report.logs.iter().any(Option::is_some) || settings.report.iolog.is_some();
         // Each clone has a state of its own.
         let loads_state = settings.verify.loads_state && lowered.options.verify.span().is_some();
         let replays = !settings.trace.files.is_empty();
-        // Which clones have a region depends on where what is there ends, and those that have none do nothing alone.
-        let is_each_alone = match settings.operations.offset_increment {
-            Size::Bytes(0) => false,
-            Size::Bytes(_) => {
-                need_of(parsed, &place, 0, false, self.surroundings).is_special
-                    || !matches!(settings.operations.size, Some(Size::Bytes(_)))
-            }
-            Size::Percent(_) => true,
-        };
-        let is_merged = clones > 1
-            && !is_each_alone
-            // Each begins where the one before it ends.
-            && !settings.files.append
-            && settings.report.group_reporting
-            && !has_logs
-            && is_shared
-            && !loads_state
-            && !replays
-            && settings.control.startdelay.0 == settings.control.startdelay.1;
+        let is_merged =
+            clones > 1 && is_shared && !loads_state && !replays && self.may_be_merged(parsed, &place);
         let mut base = self.stream(parsed, &lowered, engine);
         base.workload.set(workload_name, *span);
         self.set_wait(&mut base, parsed, clones);
@@ -237,6 +219,24 @@ impl Lowering<'_> {
             let stream = self.add_stream(&stream_name, parsed, options);
             self.add_clone(parsed, &stream, 0, subjob);
         }
+    }
+
+    /// Whether clones on the same files may be the workers of one stream.
+    fn may_be_merged(&self, parsed: &ParsedJob, place: &targets::Place) -> bool {
+        let Settings { operations, report, control, files, .. } = &parsed.settings;
+        let has_logs = report.logs.iter().any(Option::is_some) || report.iolog.is_some();
+        // Which clones have a region depends on where what is there ends, and those that have none do nothing alone.
+        let is_each_alone = match operations.offset_increment {
+            Size::Bytes(0) => false,
+            Size::Bytes(_) => {
+                need_of(parsed, place, 0, false, self.surroundings).is_special
+                    || !matches!(operations.size, Some(Size::Bytes(_)))
+            }
+            Size::Percent(_) => true,
+        };
+        // What appends begins where the one before it ends.
+        let begins_alike = !is_each_alone && !files.append && control.startdelay.0 == control.startdelay.1;
+        begins_alike && report.group_reporting && !has_logs
     }
 
     /// When what the last section's workload writes is read back, which hangs on its engine and files.
