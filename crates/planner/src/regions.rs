@@ -299,7 +299,8 @@ fn span_in(
     (start, length)
 }
 
-/// A share of a file that is not there is 0 to fio: where the region would not fit otherwise, it begins at the start.
+/// A share of a file that is not there is 0 to fio: the region begins at the start, and of what the null engine does not open where it
+/// would not fit otherwise.
 fn from_the_start_where_nothing_is(
     stream: &Named<StreamOptions>,
     item: &Addressed,

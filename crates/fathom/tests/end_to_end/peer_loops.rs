@@ -60,6 +60,8 @@ fn a_further_loop_goes_on_or_begins_anew_by_the_engine() {
             (&format!("--rw=write --bs=4k {strided} --zoneskip=32k --loops=3"), 0),
             (&format!("--rw=write:-4k --bs=8k {strided} --zoneskip=8k --loops=3"), 0),
             ("--filename=p --rw=write:12k --bs=4k --size=100k --filesize=128k --loops=2", 150_000),
+            ("--rw=read:8k --bs=4k --size=96k --io_size=50%", 0),
+            ("--rw=read:8k --bs=4k --size=96k --io_size=30%", 0),
             ("--rw=rw --bs=4k --size=32k --loops=2", 0),
             ("--rw=rw --bs=12k --size=256k --loops=3", 0),
             ("--rw=rw --bs=4k --size=32k --filesize=128k --loops=3", 0),

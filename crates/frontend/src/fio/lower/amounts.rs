@@ -111,10 +111,15 @@ pub(super) fn join_loops(
     lowered: &Lowered,
     loops_go_on: bool,
 ) {
-    if !loops_go_on {
+    let Settings { operations, files, .. } = &parsed.settings;
+    // A share of the files is what is moved at most: those that are gone through with holes end it before.
+    let is_share = matches!(operations.io_size, Some(Size::Percent(_)));
+    if is_share && options.passes.get() == Some(&1) && *lowered.options.stride.get() > 0 {
+        options.passes_suffice.set(true, parsed.settings.span("io_size", parsed.span));
+    }
+    if !loops_go_on || *options.passes_suffice.get() {
         return;
     }
-    let Settings { operations, files, .. } = &parsed.settings;
     let is_mix = matches!(operations.rw.as_str(), "rw" | "readwrite") && !lowered.is_random;
     let is_from_start = options.offset.get() == &Amount::Bytes(Bytes(0));
     // A mix over all of one file, whose size is given for it alone, is one of that size.
