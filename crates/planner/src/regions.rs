@@ -172,7 +172,7 @@ pub(crate) fn of_worker(
     let is_enough = match stream.options.size.get() {
         Some(Amount::Bytes(size)) => size.0 >= operations.smallest,
         Some(&Amount::Share(share)) => share_of(share, whole) >= operations.smallest,
-        None => true,
+        None => whole >= operations.smallest,
     };
     let is_idle = extents.is_empty() && peer.is_some() && files > 1 && is_enough;
     if is_idle && !behind {

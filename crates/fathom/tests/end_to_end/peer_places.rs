@@ -550,8 +550,11 @@ fn empty_files_are_passed_over_beside_others() {
         "--bs=4k --rw=read --filename=empty:full --size=100% --loops=2",
         "--bs=4k --rw=read --filename=empty:full --numjobs=2",
         "--bs=4k --rw=read --filename=empty:full --size=128k",
+        // Where all of them together have no room for a block it is an error.
+        "--bs=4k --rw=write --filename=empty:small",
+        "--bs=512 --rw=write --filename=empty:small",
     ];
-    let before = [("empty", 0), ("full", 1 << 16)];
+    let before = [("empty", 0), ("full", 1 << 16), ("small", 1000)];
     checked("empty_files_are_passed_over_beside_others", &lines, &before, false);
 }
 
