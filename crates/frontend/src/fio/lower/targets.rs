@@ -202,10 +202,12 @@ impl Targets {
             };
             need.file_bytes = Some(bytes.max(paths.iter().map(before).min().unwrap_or(0)));
         } else if need.file_bytes.is_none() && need.appends.is_none() {
-            // Of files of several lengths the planner knows each one's.
-            let is_made = paths.iter().any(|path| of(path).of(length(path)) > length(path));
-            let first = paths.first().map(|path| of(path).of(length(path)));
-            let is_one = is_made && paths.iter().all(|path| Some(of(path).of(length(path))) == first);
+            // Of files of several lengths the planner knows each one's. Most are made by nobody, and not looked at.
+            let is_longer = |path: &PathBuf| self.made.get(path).is_some_and(|made| made.of(0) > 0);
+            let after = |path: &PathBuf| of(path).of(length(path));
+            let is_made = paths.iter().any(|path| is_longer(path) && after(path) > length(path));
+            let first = paths.first().filter(|_| is_made).map(after);
+            let is_one = paths.iter().all(|path| first.is_some_and(|first| after(path) == first));
             need.file_bytes = first.filter(|_| is_one);
         }
         for path in paths {
