@@ -24,8 +24,8 @@ use std::path::PathBuf;
 
 /// Mismatches that a worker keeps with their evidence; further ones are counted. Enough to see a pattern in them.
 const KEPT_MAX: usize = 16;
-/// Writes that are put in the order of their places, at most: 24 B each, 400 MB. Longer rounds are read back as they were written.
-const BY_PLACE_MAX: u64 = 1 << 24;
+/// Writes of a worker that are put in the order of their places, at most: 100 MB. Longer rounds are read back as they were written.
+const BY_PLACE_MAX: u64 = 1 << 22;
 /// Numbers added to the name of a dump that is taken, at most.
 const DUMPS_OF_NAME: u32 = 1000;
 
@@ -88,8 +88,9 @@ struct Unchecked {
     number: u64,
     extent: u32,
     length: u32,
-    is_trimmed: bool,
 }
+
+const _: () = assert!(size_of::<Unchecked>() == 24, "so many of them are kept");
 
 /// The state of verification of one worker.
 pub(crate) struct Verifier {
@@ -300,6 +301,7 @@ impl Verifier {
     pub(crate) fn line_up(&mut self) {
         self.by_place.clear();
         if self.rule.by_place && self.writes <= BY_PLACE_MAX {
+            self.by_place.reserve_exact(usize::try_from(self.writes).unwrap_or(0));
             while let Some(unchecked) = self.next_unchecked() {
                 self.by_place.push(unchecked);
             }
@@ -309,16 +311,21 @@ impl Verifier {
 
     /// The next write that is to be read back, into this slot.
     pub(crate) fn next_read(&mut self, slot: u32) -> Option<Planned> {
-        let Unchecked { offset, number, extent, length, is_trimmed } =
+        let Unchecked { offset, number, extent, length } =
             self.by_place.pop().or_else(|| self.next_unchecked())?;
         let expected = Expected {
             offset,
             number: self.rule.checks_sequence.then_some(number),
             seed: self.rule.checks_seed.then_some(self.write(offset, number).seed),
-            is_trimmed,
+            is_trimmed: self.is_trimmed(number),
         };
         self.expected[slot as usize] = Some(expected);
         Some(Planned { kind: OperationKind::Write, extent, offset, length })
+    }
+
+    /// Whether a write was trimmed again.
+    fn is_trimmed(&self, number: u64) -> bool {
+        number < self.trimmed.next && self.trimmed.takes(number)
     }
 
     /// The next write that is still to be read back.
@@ -343,14 +350,13 @@ impl Verifier {
                 self.verified.superseded += 1;
                 continue;
             }
-            let is_trimmed = number < self.trimmed.next && self.trimmed.takes(number);
             // Which of an earlier run's writes came so far as to be trimmed is not known.
             let may_be_trimmed = !self.rule.writes && self.trimmed.takes(number);
             let is_unknown = self.has_failed_trims || self.rule.trims.is_some_and(|trims| !trims.zeroes);
-            if may_be_trimmed || is_trimmed && is_unknown {
+            if may_be_trimmed || is_unknown && self.is_trimmed(number) {
                 continue;
             }
-            return Some(Unchecked { offset, number, extent, length, is_trimmed });
+            return Some(Unchecked { offset, number, extent, length });
         }
         None
     }

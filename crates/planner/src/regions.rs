@@ -89,18 +89,18 @@ pub(crate) fn start_in(options: &StreamOptions, block: u64, number: u64, whole: 
     }
 }
 
-/// The extents that worker `number` of a stream addresses before workers divide them, in the order of the targets. `peer`: of a job of
+/// The extents that worker `number` of a stream addresses before workers divide them, in the order of the targets. `fios`: of a job of
 /// fio, what it knows of its files.
 pub(crate) fn of_worker(
     stream: &Named<StreamOptions>,
     operations: &Operations,
     number: u32,
     sections: &[&[Addressed]],
-    peer: Option<&Grown>,
+    fios: Option<&Grown>,
     remarks: &mut Remarks,
 ) -> Option<Vec<Extent>> {
     let (mut extents, mut behind) = (Vec::new(), false);
-    let may_have_tails = may_have_tails(stream, operations, number, sections, peer);
+    let may_have_tails = may_have_tails(stream, operations, number, sections, fios);
     for section in sections {
         let own = || section.iter().filter(|item| item.owner.is_none_or(|owner| owner == number));
         let count = own().count() as u64;
@@ -112,47 +112,47 @@ pub(crate) fn of_worker(
                 continue;
             }
             let place = (position as u64, count);
-            let (start, length) = span_in(stream, operations.smallest, number, item, place, peer);
-            let (start, length) = if peer.is_some_and(|peer| peer.before(position as u64, item.there) == 0) {
+            let (start, length) = span_in(stream, operations.smallest, number, item, place, fios);
+            let (start, length) = if fios.is_some_and(|fios| fios.before(position as u64, item.there) == 0) {
                 from_the_start_where_nothing_is(stream, item, (start, length), remarks)
             } else {
                 (start, length)
             };
-            let (start, length) = if peer.is_some() {
+            let (start, length) = if fios.is_some() {
                 cut_at_the_end(stream, operations.smallest, number, item, (start, length), remarks)
             } else {
                 (start, length)
             };
-            let has_tail = may_have_tails && has_tail(stream, operations.smallest, number, item, place, peer);
+            let has_tail = may_have_tails && has_tail(stream, operations.smallest, number, item, place, fios);
             let tail = if has_tail { operations.smallest } else { 0 };
             let mut room = item.end.saturating_sub(start.saturating_add(length));
             // Zones and last operations of fio's jobs go on behind the region; all others stay in it. A tail without room for an
             // operation is part of it.
-            if peer.is_none() && room >= operations.smallest {
+            if fios.is_none() && room >= operations.smallest {
                 room = 0;
             }
             // fio's jobs know files as long as they found or made them, or others made them before, and not what others make of
             // them later. What the job itself adds behind whole blocks is less than one.
             let by_others = matches!(item.class, Class::File | Class::Null) && room >= operations.smallest;
-            if by_others && peer.is_some() && (count == 1 || goes_on_behind(operations)) {
-                let known = match peer {
-                    Some(peer) if count == 1 => peer.of_worker(&stream.options, number, item.there),
-                    Some(peer) => peer.before(place.0, item.there),
+            if by_others && fios.is_some() && (count == 1 || goes_on_behind(operations)) {
+                let known = match fios {
+                    Some(fios) if count == 1 => fios.of_worker(&stream.options, number, item.there),
+                    Some(fios) => fios.before(place.0, item.there),
                     None => item.there,
                 };
                 room = room.min(known.saturating_sub(start.saturating_add(length)));
             }
-            if peer.is_some() && room > 0 && count == 1 {
+            if fios.is_some() && room > 0 && count == 1 {
                 tell_of_early_end(stream, operations, item, (length, room), remarks);
             }
-            let is_small = peer.is_some() && item.size.saturating_sub(start) < operations.smallest;
-            let is_empty = peer.is_some() && (start, item.size) == (0, 0);
+            let is_small = fios.is_some() && item.size.saturating_sub(start) < operations.smallest;
+            let is_empty = fios.is_some() && (start, item.size) == (0, 0);
             if count > 1 && (is_empty || start < item.size && (length == 0 || is_small)) {
                 // A set with more files than the region has blocks: the last files get none. fio passes over files that
                 // are smaller than a block, or empty.
                 continue;
             }
-            if peer.is_some() && lies_behind(stream, operations.smallest, item, (start, length), remarks) {
+            if fios.is_some() && lies_behind(stream, operations.smallest, item, (start, length), remarks) {
                 behind = true;
                 continue;
             }
@@ -174,7 +174,7 @@ pub(crate) fn of_worker(
         Some(&Amount::Share(share)) => share_of(share, whole) >= operations.smallest,
         None => whole >= operations.smallest,
     };
-    let is_idle = extents.is_empty() && peer.is_some() && files > 1 && is_enough;
+    let is_idle = extents.is_empty() && fios.is_some() && files > 1 && is_enough;
     if is_idle && !behind {
         let message = format!(
             "no file of the stream \"{}\" has room for one operation of {}, so that it does nothing",
@@ -211,7 +211,7 @@ pub(crate) fn has_tails(
     operations: &Operations,
     number: u32,
     sections: &[&[Addressed]],
-    peer: Option<&Grown>,
+    fios: Option<&Grown>,
 ) -> bool {
     let own = || {
         let all = sections.iter().flat_map(|section| section.iter());
@@ -219,9 +219,9 @@ pub(crate) fn has_tails(
     };
     let count = own().count() as u64;
     let of = |(position, item): (u64, &Addressed)| {
-        has_tail(stream, operations.smallest, number, item, (position, count), peer)
+        has_tail(stream, operations.smallest, number, item, (position, count), fios)
     };
-    may_have_tails(stream, operations, number, sections, peer) && (0..).zip(own()).any(of)
+    may_have_tails(stream, operations, number, sections, fios) && (0..).zip(own()).any(of)
 }
 
 /// Whether worker `number` may go on behind its parts of several files, which are none of whole blocks: fio's sequential jobs end
@@ -231,7 +231,7 @@ fn may_have_tails(
     operations: &Operations,
     number: u32,
     sections: &[&[Addressed]],
-    peer: Option<&Grown>,
+    fios: Option<&Grown>,
 ) -> bool {
     let [section] = sections else { return false };
     let (Some(pass), Some(Amount::Bytes(size))) =
@@ -246,7 +246,7 @@ fn may_have_tails(
     let own = || section.iter().filter(|item| item.owner.is_none_or(|owner| owner == number));
     let count = own().count() as u64;
     let left = pass.0.saturating_sub(size.0);
-    peer.is_some() && is_plain && count > 1 && left > 0 && left < count * operations.smallest
+    fios.is_some() && is_plain && count > 1 && left > 0 && left < count * operations.smallest
 }
 
 /// Whether a file goes on behind the part of it that the worker has by a block or more.
@@ -256,10 +256,10 @@ fn has_tail(
     number: u32,
     item: &Addressed,
     place: (u64, u64),
-    peer: Option<&Grown>,
+    fios: Option<&Grown>,
 ) -> bool {
-    let (start, length) = span_in(stream, block, number, item, place, peer);
-    let known = peer.map_or(item.there, |peer| peer.before(place.0, item.there));
+    let (start, length) = span_in(stream, block, number, item, place, fios);
+    let known = fios.map_or(item.there, |fios| fios.before(place.0, item.there));
     let there = if item.class == Class::Block { item.end } else { known };
     there >= start.saturating_add(length).saturating_add(block)
 }
@@ -271,15 +271,15 @@ fn span_in(
     number: u32,
     item: &Addressed,
     (position, count): (u64, u64),
-    peer: Option<&Grown>,
+    fios: Option<&Grown>,
 ) -> (u64, u64) {
     let options = &stream.options;
-    let known = peer.map_or(item.there, |peer| peer.before(position, item.there));
-    let is_peers_file = peer.is_some() && item.class == Class::File && known > 0;
+    let known = fios.map_or(item.there, |fios| fios.before(position, item.there));
+    let is_known_file = fios.is_some() && item.class == Class::File && known > 0;
     // fio takes a share of the file or device that is there, however much of it a job uses.
     let whole = match item.class {
-        Class::File if is_peers_file => known,
-        Class::Block if peer.is_some() => item.end,
+        Class::File if is_known_file => known,
+        Class::Block if fios.is_some() => item.end,
         _ => item.size,
     };
     // Only a file has an end to append to.
@@ -289,7 +289,7 @@ fn span_in(
         start_in(options, block, u64::from(number), whole)
     };
     // What others make of it later is nothing to a job that uses what it finds.
-    let is_found = is_peers_file && !item.is_sized && !*options.until_full.get();
+    let is_found = is_known_file && !item.is_sized && !*options.until_full.get();
     let size = if is_found { item.size.min(known) } else { item.size };
     let length = match options.size.get() {
         None => size.saturating_sub(start),

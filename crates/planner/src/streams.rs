@@ -215,7 +215,7 @@ impl Setting<'_> {
             // Both ends of a connection draw the same.
             seed: seeds::of_stream(self.job, mirrors.unwrap_or(*index), self.scene.entropy),
             dialect: self.job.dialect,
-            peer: self.scene.grown.get(*index),
+            fios: self.scene.grown.get(*index),
         };
         let mut manned = match trace {
             None => crew.plans(remarks)?,

@@ -34,7 +34,7 @@ pub(crate) struct Crew<'a> {
     pub seed: u64,
     pub dialect: Dialect,
     /// What a job of fio knows of its files.
-    pub peer: Option<&'a Grown>,
+    pub fios: Option<&'a Grown>,
 }
 
 /// The workers, and what one pass over its part is for each of them.
@@ -79,7 +79,7 @@ impl Crew<'_> {
             self.each_for_itself(numbers, remarks)
         } else {
             let region =
-                regions::of_worker(self.stream, self.operations, first, self.sections, self.peer, remarks)?;
+                regions::of_worker(self.stream, self.operations, first, self.sections, self.fios, remarks)?;
             self.all_together(&region, threads, remarks)
         }
     }
@@ -121,7 +121,7 @@ impl Crew<'_> {
         let mut plans = Vec::new();
         for (index, number) in numbers.enumerate() {
             let region =
-                regions::of_worker(self.stream, self.operations, number, self.sections, self.peer, remarks)?;
+                regions::of_worker(self.stream, self.operations, number, self.sections, self.fios, remarks)?;
             let parts =
                 if is_cut { self.cut(&region, lanes, remarks)? } else { vec![region; self.lanes as usize] };
             let shared = if self.shares_gaps() { first } else { number };
@@ -363,7 +363,7 @@ impl Crew<'_> {
             return (Passes::Endless, Quota::Unlimited);
         };
         let first = *options.first_worker.get();
-        let has_tails = regions::has_tails(self.stream, self.operations, first, self.sections, self.peer);
+        let has_tails = regions::has_tails(self.stream, self.operations, first, self.sections, self.fios);
         // Those of its files that do not go on behind its part end with the last whole block.
         let all_parts = |plan: &WorkerPlan| saturating_sum(plan.extents.iter().map(|extent| extent.length.0));
         let in_parts = manned.plans.iter().map(all_parts).min().unwrap_or(u64::MAX);

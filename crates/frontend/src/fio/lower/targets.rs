@@ -13,23 +13,9 @@ use std::sync::Arc;
 #[derive(Default)]
 pub(super) struct Targets {
     by_key: BTreeMap<Key, usize>,
-    /// Bytes to which the jobs so far make each of these files; its own length is another matter.
-    made: HashMap<PathBuf, Made>,
+    /// Bytes of each file that the jobs so far make longer.
+    made: HashMap<PathBuf, u64>,
     names: super::Names,
-}
-
-/// What jobs make of the length of a file: so many bytes at least, and so many behind where it ends.
-#[derive(Debug, Clone, Copy, Default)]
-struct Made {
-    at_least: u64,
-    appended: u64,
-}
-
-impl Made {
-    /// Bytes of a file that had `there`.
-    fn of(self, there: u64) -> u64 {
-        there.saturating_add(self.appended).max(self.at_least)
-    }
 }
 
 /// Jobs for which all of this is alike have one target. What another job asks of the same files changes nothing for them: the
@@ -185,35 +171,33 @@ impl Targets {
             return need;
         }
         let paths = place.paths();
-        let length = |path: &PathBuf| path.to_str().and_then(surroundings.length).unwrap_or(0);
-        let of = |path: &PathBuf| self.made.get(path).copied().unwrap_or_default();
+        let known = |made: &HashMap<PathBuf, u64>, path: &PathBuf| {
+            let there = || path.to_str().and_then(surroundings.length).unwrap_or(0);
+            made.get(path).copied().unwrap_or_else(there)
+        };
         // What is drawn is not known here.
         let is_known = need.file_bytes_max.is_none() && need.sees_to_length();
-        let makes = match (need.file_bytes, need.appends) {
-            _ if !is_known => Made::default(),
-            (Some(bytes), _) => Made { at_least: bytes, appended: 0 },
-            (None, appends) => Made { at_least: 0, appended: appends.unwrap_or(0) },
-        };
+        let asked = need.file_bytes;
         // `filesize` is as long as a job wants its files, `size` how much of them it uses. Where it appends is the planner's to say.
-        if let Some(bytes) = need.file_bytes.filter(|_| !need.is_filesize) {
-            let before = |path: &PathBuf| match of(path) {
-                made if made.appended > 0 => made.of(length(path)),
-                made => made.at_least,
-            };
-            need.file_bytes = Some(bytes.max(paths.iter().map(before).min().unwrap_or(0)));
-        } else if need.file_bytes.is_none() && need.appends.is_none() {
-            // Of files of several lengths the planner knows each one's. Most are made by nobody, and not looked at.
-            let is_longer = |path: &PathBuf| self.made.get(path).is_some_and(|made| made.of(0) > 0);
-            let after = |path: &PathBuf| of(path).of(length(path));
-            let is_made = paths.iter().any(|path| is_longer(path) && after(path) > length(path));
-            let first = paths.first().filter(|_| is_made).map(after);
-            let is_one = paths.iter().all(|path| first.is_some_and(|first| after(path) == first));
-            need.file_bytes = first.filter(|_| is_one);
+        if let Some(bytes) = asked.filter(|_| !need.is_filesize) {
+            let before = paths.iter().map(|path| self.made.get(path).copied().unwrap_or(0)).min();
+            need.file_bytes = Some(bytes.max(before.unwrap_or(0)));
+        } else if asked.is_none() && need.appends.is_none() {
+            // Of files of several lengths the planner knows each one's.
+            let is_made = paths.iter().any(|path| self.made.contains_key(path));
+            let first = paths.first().filter(|_| is_made).map(|path| known(&self.made, path));
+            let is_one = |first: u64| paths.iter().all(|path| known(&self.made, path) == first);
+            need.file_bytes = first.filter(|&first| is_one(first));
         }
-        for path in paths {
-            let made = self.made.entry(path).or_default();
-            made.at_least = made.at_least.max(makes.at_least).saturating_add(makes.appended);
-            made.appended = made.appended.saturating_add(makes.appended);
+        for path in paths.into_iter().filter(|_| is_known) {
+            let before = known(&self.made, &path);
+            let after = match asked {
+                Some(bytes) => before.max(bytes),
+                None => before.saturating_add(need.appends.unwrap_or(0)),
+            };
+            if after > before {
+                self.made.insert(path, after);
+            }
         }
         need
     }
