@@ -23,7 +23,7 @@ pub use side::{Replicates, Series, StepSide};
 use crate::pts::{self, Ending};
 use crate::statistics::{Sample, Shift, quantile_shifts};
 use change::{Between, Told, change_interval, change_of_one, resampled_too_narrow, sample, widened};
-use fathom_metrics::bucket_bounds;
+use fathom_metrics::{bucket_bounds, bucket_of};
 use fathom_schema::{Finding, Record, StepRecord};
 use matched::{Matched, Matches, matched};
 
@@ -446,7 +446,14 @@ fn percentiles(sides: &Sides<'_>) -> Vec<Metric> {
         // Runs are values of their own, and the figure of a side is their mean: the percentile of all their operations
         // together would be that of the slowest run, about which the interval would not be.
         let mean = |side: &StepSide, all: f64| {
-            if side.iops.of == Replicates::Intervals { all } else { Sample::of(&values(side, q)).mean }
+            let figure =
+                if side.iops.of == Replicates::Intervals { all } else { Sample::of(&values(side, q)).mean };
+            // Next to the end it is not the middle of its bucket: no operation takes longer than the longest.
+            if figure > side.longest_ns && is_of_one_bucket(figure, side.longest_ns) {
+                side.longest_ns
+            } else {
+                figure
+            }
         };
         let figures = (mean(base, first), mean(new, second));
         let decides = q == 0.99 && one.deciding().contains(&"p99");
@@ -476,6 +483,11 @@ fn percentiles(sides: &Sides<'_>) -> Vec<Metric> {
         Some(figure.judged(margin, level))
     };
     all.into_iter().filter_map(metric).collect()
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "latencies, above 0")]
+fn is_of_one_bucket(one_ns: f64, other_ns: f64) -> bool {
+    bucket_of(one_ns as u64) == bucket_of(other_ns as u64)
 }
 
 /// A figure of both sides, not judged yet.

@@ -10,6 +10,7 @@ mod law;
 mod profile;
 mod remarks;
 mod resample;
+mod rivals;
 mod solve;
 mod verdict;
 

@@ -182,8 +182,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                         break;
                     }
                 }
-                // A full filesystem ends a worker between two edges.
-                if self.spent() || self.state == State::Drain {
+                // A full filesystem ends a worker between two edges. In a flow only what was granted is spent, and the pause is due.
+                if self.state == State::Drain || self.spent() && self.flow.is_none() {
                     break;
                 }
                 if until_pause != u64::MAX {
@@ -191,6 +191,10 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                     if until_pause == 0 || now >= self.pause_at {
                         until_pause = operations_of(think);
                         now = self.pause(now, think);
+                        // What was planned came after a pause that the end cut short.
+                        if self.state == State::Drain {
+                            break;
+                        }
                     }
                 }
             }

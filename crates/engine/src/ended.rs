@@ -104,6 +104,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         }
         if whole < 0 {
             self.failed(slot, whole, counts, completed);
+        } else if self.ends_with_the_file(&slot.operation) {
+            // Too little for an operation.
         } else if counts {
             // That of a range has a length and moves nothing.
             let is_sync = slot.operation.kind == OperationKind::Sync;
@@ -216,10 +218,27 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         }
     }
 
+    /// Whether an operation that met the end of its file is the end of a load that reads what others have filled, however much that
+    /// is. As with fio, a rest that is no whole block is not read.
+    fn ends_with_the_file(&mut self, operation: &Operation) -> bool {
+        let reads = |kind: OperationKind| kind == OperationKind::Read;
+        let only_reads = self.stream.workload.cases.iter().all(|case| reads(case.kind));
+        let ends = self.stream.limits.full_ends && only_reads && reads(operation.kind);
+        if ends && self.state != State::Drain {
+            self.measure_ramp();
+            self.course.end();
+            self.state = State::Drain;
+        }
+        ends
+    }
+
     /// Deals with a result that moved nothing; false when nothing was to be moved. A transfer that ends without an error
     /// and without a byte has met the end of its file: counted, it would be an operation of a device that did none.
     #[cold]
     fn failed(&mut self, slot: &Slot, result: i32, counts: bool, completed: Nanos) -> bool {
+        if result == 0 && self.ends_with_the_file(&slot.operation) {
+            return true;
+        }
         let errno = match (result, slot.operation.kind) {
             // What was written is gone: that is for the check to tell.
             (0, OperationKind::Read) if self.is_checked(&slot.operation) => return false,

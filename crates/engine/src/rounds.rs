@@ -189,7 +189,10 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                     }
                 }
             }
-            let end = self.window_end(now);
+            let mut end = self.window_end(now);
+            if let Some(synced) = self.sync_at_end() {
+                (now, end) = (synced, synced);
+            }
             if let Some(verifier) = &mut self.verifier {
                 verifier.measured_end = Some(end.since(between).max(self.times.measure_start.min(end)));
             }
@@ -347,7 +350,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
 
     /// Reads back all that was not yet, from the medium, apart from what is measured.
     fn verify_phase(&mut self, measured_until: Nanos, is_last: bool) -> Result<Nanos, EngineError> {
-        self.sync_all_targets(self.stream.workload.sync.fsync_at_end);
+        self.sync_all_targets(false);
         // Where the cache cannot be dropped, what it holds is checked, as with fio.
         self.verifier.iter().flat_map(|verifier| &verifier.cached).for_each(Pages::drop_clean);
         if let Some(verifier) = &mut self.verifier {

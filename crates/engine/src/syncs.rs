@@ -4,12 +4,15 @@ use crate::worker::Worker;
 use fathom_io::clock::Clock;
 use fathom_io::{Engine, EngineError, Operation, Wait, range_flags};
 use fathom_pattern::Planned;
-use fathom_schema::{OperationKind, Quota, Stream, SyncRule};
+use fathom_schema::{OperationKind, Pacing, Quota, Stream, SyncRule};
 use fathom_units::Nanos;
 use rustix::io::Errno;
 
-/// How long the sync at a stream's end may take: a device that flushes longer is as good as stuck.
+/// How long the sync at a stream's end may go on once the run is to stop: what is in memory may be minutes of work for a slow device,
+/// which nobody waits for who has ended the run.
 const SYNC_PATIENCE: Nanos = Nanos::secs(60);
+/// How often it is looked whether the run is to stop.
+const SYNC_LOOK: Nanos = Nanos::secs(1);
 
 /// A range that holds nothing: from behind everything to its start.
 const NOTHING_WRITTEN: (u64, u64) = (u64::MAX, 0);
@@ -116,11 +119,21 @@ impl Syncs {
 }
 
 impl<E: Engine, C: Clock> Worker<'_, E, C> {
-    /// Syncs all targets when the load is over. With fio that is a part of the load where there were writes, and comes before they
-    /// are read back.
-    pub(crate) fn sync_at_end(&mut self, is_read_back: bool) {
+    /// Syncs all targets when the load is over, if it is to. As with fio that is a part of the load where there were writes, and comes
+    /// before they are read back: they are on the medium when the measured time ends. Returns that end; `None` where it stays as it
+    /// is, such as that of a rate, which is about the time asked for.
+    pub(crate) fn sync_at_end(&mut self) -> Option<Nanos> {
+        if !self.stream.workload.sync.fsync_at_end {
+            return None;
+        }
         let writes = self.stream.workload.cases.iter().any(|case| case.kind == OperationKind::Write);
-        self.sync_all_targets(writes && !is_read_back);
+        self.sync_all_targets(writes);
+        let ends = writes && matches!(self.stream.pacing, Pacing::Closed { .. });
+        ends.then(|| {
+            // What was still in flight when the time was up is within it as well.
+            self.recorder.cell.in_flight_ns += std::mem::take(&mut self.drained_ns);
+            self.clock.now()
+        })
     }
 
     /// Syncs all targets, one after the other; an error counts as one of the load. `is_of_load`: whoever wants to know what is
@@ -152,18 +165,21 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         }
     }
 
-    /// Submits the only operation there is and waits for its end; `None` when that takes too long.
+    /// Submits the only operation there is and waits for its end; `None` when the run is to stop and that takes too long.
     fn await_sync(&mut self) -> Result<Option<i32>, EngineError> {
-        let deadline = self.clock.now().after(SYNC_PATIENCE);
         self.engine.submit()?;
+        let mut deadline = Nanos::NEVER;
         loop {
-            let left = deadline.since(self.clock.now());
-            let one = Wait { min_complete: 1, timeout_ns: left.0 };
+            let one = Wait { min_complete: 1, timeout_ns: SYNC_LOOK.0 };
             // A signal may have ended the wait.
             if self.engine.reap(one, &mut self.completions[..1])? == 1 {
                 return Ok(Some(self.completions[0].result));
             }
-            if left == Nanos::ZERO {
+            let now = self.clock.now();
+            if self.is_stopped() {
+                deadline = deadline.min(now.after(SYNC_PATIENCE));
+            }
+            if now >= deadline {
                 return Ok(None);
             }
         }

@@ -618,13 +618,15 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         self.give_search_up();
         self.measure_ramp();
         let has_measured = self.recorder.phase() != Phase::Ramp;
-        let now = self.clock.now();
+        let over = self.clock.now();
+        // What is read back was synced before.
+        let synced = if failure.is_none() && !self.has_rounds() { self.sync_at_end() } else { None };
         let step_start = self.times.step_start;
         let mut used = self.account.used();
         let runnable_ns = if self.verifier.is_some() { 0 } else { self.account.waited_ns() };
-        let mut end = self.window_end(now);
+        let mut end = synced.unwrap_or_else(|| self.window_end(over));
         self.count_outside(end);
-        let last_edge = if self.state == State::Verify { now } else { end.max(self.times.start) };
+        let last_edge = if self.state == State::Verify { over } else { end.max(self.times.start) };
         self.recorder_end(last_edge.since(step_start));
         let verified = self.verifier.take().map(|verifier| {
             // What reading back took is no part of what was measured.
@@ -634,10 +636,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             verifier.finish()
         });
         let left = self.schedule.as_mut().map_or_else(LeftWaiting::default, |schedule| schedule.leave(end));
-        let emptied = self.emptied(end);
-        if self.stream.workload.sync.fsync_at_end && failure.is_none() {
-            self.sync_at_end(verified.is_some());
-        }
+        let emptied = self.emptied(end, synced.is_some());
         if let Some(flow) = &mut self.flow {
             flow.leave();
         }
@@ -723,13 +722,14 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         }
     }
 
-    /// How the queue ran empty before the measured time ended at `end`; `None` where that ends with a full one.
-    fn emptied(&self, end: Nanos) -> Option<Emptied> {
+    /// How the queue ran empty before the measured time ended at `end`, with a sync (`is_synced`) or not; `None` where that ends with a
+    /// full one.
+    fn emptied(&self, end: Nanos, is_synced: bool) -> Option<Emptied> {
         let since = self.last_issued.max(self.times.measure_start);
         // One operation at a time leaves no slot empty, and a rate fills none; what was read back came after the end.
         let has_queue = !E::SYNCHRONOUS && self.schedule.is_none() && !self.has_rounds();
         // What completes behind it, as where it is stopped then, is no part of it.
-        let ends_full = self.ends_by_the_clock() && end >= self.times.measure_end;
+        let ends_full = !is_synced && self.ends_by_the_clock() && end >= self.times.measure_end;
         (has_queue && !ends_full && since < end)
             .then(|| Emptied { since: since.since(self.times.step_start), in_flight_ns: self.emptying_ns })
     }

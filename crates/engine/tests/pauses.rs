@@ -144,3 +144,39 @@ fn what_completes_before_a_pause_counts_towards_the_next() {
         close(outcome.reads().operations as f64, 35_000.0 * together / (together + 5.0 * pauses), 0.01);
     }
 }
+
+/// A pause that the end cuts short is followed by nothing, whether an engine waits for each operation or not.
+#[test]
+fn nothing_follows_a_pause_that_the_end_cuts_short() {
+    for (engine, target, depth) in [
+        (EngineKind::Null, TargetKind::Null, 1),
+        (EngineKind::Sim, TargetKind::Sim(device(SimService::Constant { ns: MS }, 4)), 1),
+        (EngineKind::Sim, TargetKind::Sim(device(SimService::Constant { ns: MS }, 4)), 4),
+    ] {
+        let mut stream = stream(engine, depth);
+        let pause_ns = 3_600_000 * MS;
+        let think = Think::Every { operations: 4, pause_ns, spin_ns: 0, by_issue: false, after_ns: u64::MAX };
+        stream.pacing = Pacing::Closed { think };
+        stream.limits.time = TimeLimit::Nanoseconds(50 * MS);
+        let outcome = run(step(target, stream));
+        assert_eq!(outcome.reads().operations, 4, "{engine:?} at depth {depth}");
+    }
+}
+
+/// In a flow operations are granted one by one, and pauses come as without it, whether an engine waits for each or not.
+#[test]
+fn a_stream_in_a_flow_thinks_as_well() {
+    for (engine, target) in [
+        (EngineKind::Null, TargetKind::Null),
+        (EngineKind::Sim, TargetKind::Sim(device(SimService::Constant { ns: MS }, 4))),
+    ] {
+        let mut stream = stream(engine, 1);
+        let pause_ns = 3_600_000 * MS;
+        let think = Think::Every { operations: 3, pause_ns, spin_ns: 0, by_issue: false, after_ns: u64::MAX };
+        stream.pacing = Pacing::Closed { think };
+        stream.flow = Some(Flow { id: 1, weight: 1, pause: Nanos::ZERO });
+        stream.limits.time = TimeLimit::Nanoseconds(50 * MS);
+        let outcome = run(step(target, stream));
+        assert_eq!(outcome.reads().operations, 3, "{engine:?}");
+    }
+}

@@ -6,7 +6,7 @@ use fathom_model::{Diagnostics, Level, Sources};
 use proptest::prelude::*;
 
 fn surroundings() -> Surroundings<'static> {
-    Surroundings { cpus: 4, ..Surroundings::empty() }
+    Surroundings { cpus: 4, length: &|path| (path == "there").then_some(1 << 30), ..Surroundings::empty() }
 }
 
 /// Diagnostics as lines `level code line:column message / help`.
@@ -552,8 +552,8 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         &[],
     ),
     ("rw=write\nfill_device=1\nsize=1g", &["until_full = true", "layout = \"created\""], &[]),
-    ("size=1g\noffset=30%", &["offset = \"30%\"", "offset_align = \"4KiB\""], &[]),
-    ("size=1g\noffset=30%\noffset_align=1m", &["offset_align = \"1MiB\""], &[]),
+    ("filename=there\nsize=1g\noffset=30%", &["offset = \"30%\"", "offset_align = \"4KiB\""], &[]),
+    ("size=1g\noffset=30%\noffset_align=1m", &["offset_align = \"1MiB\""], &["fio.share-of-nothing"]),
     (
         "size=1g\nzonemode=strided\nzonesize=8m\nzonerange=16m\nzoneskip=4m",
         &["zones = \"8MiB of 16MiB skip 4MiB\""],
@@ -612,7 +612,7 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         &["range_sync_every = 8", "range_sync = \"wait-before,write\"", "syncfs_at_end = true"],
         &[],
     ),
-    ("sync_file_range=write\nsize=1g", &[], &["fio.bad-value"]),
+    ("sync_file_range=none\nsize=1g", &[], &["fio.bad-value"]),
     (
         "dedupe_percentage=30\ndedupe_mode=working_set\ndedupe_working_set_percentage=10\nsize=1g",
         &["repeats = \"working-set\"", "working_set = \"10%\""],

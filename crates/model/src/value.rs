@@ -535,7 +535,7 @@ pub enum FileOrder {
     Sequential,
     /// `random` or `random:N`: one at random for every N operations.
     Random(u32),
-    /// `zipf:THETA:CENTER:N`: the files from the one at the share CENTER of the list on, ever more rarely.
+    /// `zipf:THETA:CENTER:N`: the files from the one at the share CENTER of the list on, ever more rarely; 1,024 places each.
     Zipf(f64, Ratio, u32),
     /// `pareto:H:CENTER:N`: the same, self-similar.
     Pareto(f64, Ratio, u32),

@@ -8,6 +8,9 @@ use fathom_schema::{FileOrder, FileSkew, Quota};
 /// Draws before the rest are looked through in order: where few of many extents are left, chance takes too long.
 const DRAWS_MAX: u32 = 32;
 
+/// Places that each file counts for in a zipf distribution of files, as with fio: the first ones of a file have most of its part.
+const ZIPF_PLACES: u64 = 1024;
+
 /// The extents of a walk that are not done, and whose turn it is.
 #[derive(Debug, Clone)]
 pub(crate) struct Files {
@@ -184,7 +187,7 @@ impl Files {
         let count = self.states.len() as u64;
         let rank = match &mut self.skew {
             None => rng.below(count),
-            Some(Skew::Zipf(zipf)) => zipf.draw(count, rng),
+            Some(Skew::Zipf(zipf)) => zipf.draw(count * ZIPF_PLACES, rng) / ZIPF_PLACES,
             Some(Skew::Pareto(exponent)) => fraction_of(count, rng.unit().powf(*exponent)),
             Some(Skew::Normal(deviation)) => {
                 let sum: f64 = (0..NORMAL_DRAWS).map(|_| rng.unit()).sum();
@@ -245,9 +248,11 @@ mod tests {
             hits as f64 / 20_000.0
         };
         // Five standard deviations of a binomial with n 20,000 are at most 0.018.
-        let zeta: f64 = (1..=10).map(|rank| f64::from(rank).powf(-1.2)).sum();
-        assert!((share_of(FileSkew::Zipf { theta: 1.2 }, 0.0, 0) - 1.0 / zeta).abs() < 0.018);
-        assert!((share_of(FileSkew::Zipf { theta: 1.2 }, 0.5, 5) - 1.0 / zeta).abs() < 0.018);
+        // Each file is 1,024 places.
+        let zeta = |places: u32| (1..=places).map(|rank| f64::from(rank).powf(-1.2)).sum::<f64>();
+        let first = zeta(1024) / zeta(10_240);
+        assert!((share_of(FileSkew::Zipf { theta: 1.2 }, 0.0, 0) - first).abs() < 0.018);
+        assert!((share_of(FileSkew::Zipf { theta: 1.2 }, 0.5, 5) - first).abs() < 0.018);
         // Self-similar: two of ten get 80 %, of which 41.8 % of all go to the first: 0.1^(ln 0.8 / ln 0.2).
         let first = 0.1_f64.powf(0.8_f64.ln() / 0.2_f64.ln());
         assert!((share_of(FileSkew::Pareto { h: 0.2 }, 0.0, 0) - first).abs() < 0.018);

@@ -145,7 +145,9 @@ pub(crate) fn of_worker(
             if fios.is_some() && room > 0 && count == 1 {
                 tell_of_early_end(stream, operations, item, (length, room), remarks);
             }
-            let is_small = fios.is_some() && item.size.saturating_sub(start) < operations.smallest;
+            let served = fios.is_some_and(|fios| is_begun(stream, operations, item, place, fios, start));
+            let length = if served { operations.smallest } else { length };
+            let is_small = fios.is_some() && !served && item.size.saturating_sub(start) < operations.smallest;
             let is_empty = fios.is_some() && (start, item.size) == (0, 0);
             if count > 1 && (is_empty || start < item.size && (length == 0 || is_small)) {
                 // A set with more files than the region has blocks: the last files get none. fio passes over files that
@@ -156,7 +158,7 @@ pub(crate) fn of_worker(
                 behind = true;
                 continue;
             }
-            if !fits(stream, operations, number, item, (start, length), remarks) {
+            if !served && !fits(stream, operations, number, item, (start, length), remarks) {
                 return None;
             }
             extents.push(Extent {
@@ -239,14 +241,37 @@ fn may_have_tails(
     else {
         return false;
     };
-    let workload = &operations.workload;
-    let is_plain = operations.sequential
-        && workload.stride_bytes == 0
-        && workload.cases.iter().all(|case| case.kind == workload.cases[0].kind);
     let own = || section.iter().filter(|item| item.owner.is_none_or(|owner| owner == number));
     let count = own().count() as u64;
     let left = pass.0.saturating_sub(size.0);
-    fios.is_some() && is_plain && count > 1 && left > 0 && left < count * operations.smallest
+    fios.is_some() && is_plain(operations) && count > 1 && left > 0 && left < count * operations.smallest
+}
+
+/// Whether a file has one operation though its part of `size` is less: fio's sequential jobs begin one in each file that is longer than
+/// that, until all have moved what was asked for.
+fn is_begun(
+    stream: &Named<StreamOptions>,
+    operations: &Operations,
+    item: &Addressed,
+    (position, count): (u64, u64),
+    fios: &Grown,
+    start: u64,
+) -> bool {
+    let Some(&Amount::Bytes(size)) = stream.options.size.get() else { return false };
+    let block = operations.smallest;
+    let part = size.0 / count;
+    let begun = (part * count).div_ceil(block);
+    let is_longer = fios.before(position, item.there) >= start.saturating_add(block);
+    let is_short = count > 1 && (1..block).contains(&part);
+    is_short && is_longer && position < begun && item.class == Class::File && is_plain(operations)
+}
+
+/// Whether operations of one kind go through the files in order, without jumps.
+fn is_plain(operations: &Operations) -> bool {
+    let workload = &operations.workload;
+    operations.sequential
+        && workload.stride_bytes == 0
+        && workload.cases.iter().all(|case| case.kind == workload.cases[0].kind)
 }
 
 /// Whether a file goes on behind the part of it that the worker has by a block or more.

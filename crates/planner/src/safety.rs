@@ -431,7 +431,7 @@ fn judge_file(place: &Place<'_>, file: &FileFact, consent: &Consent, verdict: &m
     } else if consent.dialect_writes_named_files && !place.intent.trims {
         // fio leaves the content of regular files alone when it is told to trim: nobody expects to lose it.
         verdict.notes.push(format!(
-            "{path} holds {size} that fathom is not known to have written: what the run writes to of that is overwritten, as the job names it"
+            "{path} holds {size} that fathom is not known to have written: what the run writes to of that {AS_NAMED}"
         ));
     } else {
         let (reason, remedy) = foreign(file);
@@ -545,6 +545,9 @@ fn refuse_used(place: &Place<'_>, device: &BlockDevice, verdict: &mut Verdict) {
     place.refuse(verdict, "unsafe.in-use", reason, release(&device.in_use));
 }
 
+/// How a note ends of content that is lost without a question: the job is one of fio, which names what it writes to.
+pub const AS_NAMED: &str = "is overwritten, as the job names it";
+
 fn judge_unrecognised(
     place: &Place<'_>,
     device: &BlockDevice,
@@ -557,9 +560,7 @@ fn judge_unrecognised(
     if destroyed || consent.yes {
         verdict.notes.push(format!("{path}: content without a known signature is overwritten, as agreed"));
     } else if consent.dialect_writes_named_files {
-        verdict
-            .notes
-            .push(format!("{path}: content without a known signature is overwritten, as the job names it"));
+        verdict.notes.push(format!("{path}: content without a known signature {AS_NAMED}"));
     } else {
         let reason = format!("{} {what}", describe(place.fact, device));
         verdict.questions.push(ask(place, device, false, reason));

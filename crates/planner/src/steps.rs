@@ -87,6 +87,7 @@ pub(crate) fn build(
         running: &places,
         of_storage: &control::of_storage(&job, &places),
         curve: point.load,
+        chooses_depth: point.settings.iter().any(|(path, _)| path == "stream.queue_depth"),
         targets: &targets,
         maxima,
     };

@@ -49,6 +49,8 @@ pub(crate) struct Setting<'a> {
     /// Those of them that have to do with storage.
     pub of_storage: &'a [u32],
     pub curve: points::Load,
+    /// Whether the queue depth is the point's: a search asks for it, and not the job.
+    pub chooses_depth: bool,
     pub targets: &'a Targets,
     pub maxima: &'a Maxima,
 }
@@ -423,7 +425,8 @@ impl Setting<'_> {
             remarks.note(NoteKind::Engine, Severity::Info, message);
             return Some((1, 1));
         }
-        if self.job.dialect == Dialect::Fio {
+        // Who asks how many operations at a time a target takes means that many, by whatever engine.
+        if self.job.dialect == Dialect::Fio && !self.chooses_depth {
             let message =
                 format!("the stream \"{name}\" has queue depth 1, not {asked}: its engine is synchronous");
             remarks.note(NoteKind::Engine, Severity::Warn, message);

@@ -234,8 +234,7 @@ impl Resolver<'_> {
             _ if !self.usage.used_inside && options.size.get().is_none() && fact.kind == FileKind::File => {
                 LayoutRule::Created
             }
-            Layout::Written if self.is_only_read_and_not_ours(fact) => LayoutRule::Appended,
-            Layout::Written => LayoutRule::Written,
+            Layout::Written => self.written(fact),
             // A mapping never makes a file longer.
             Layout::Created | Layout::Reserved if self.usage.mapped => LayoutRule::Allocated,
             Layout::Allocated => LayoutRule::Allocated,
@@ -321,10 +320,15 @@ impl Resolver<'_> {
         }
     }
 
-    /// Someone else's file that no point of the job writes: its holes may be what its owner wants there.
-    fn is_only_read_and_not_ours(&self, fact: &TargetFact) -> bool {
-        let is_foreign = fact.file.as_ref().is_some_and(|file| !file.made_by_fathom);
-        is_foreign && !self.scene.changed.contains(&fact.resolved)
+    /// How what is read is laid out. What somebody else's file lacks is appended; a trace was not of such a file.
+    fn written(&self, fact: &TargetFact) -> LayoutRule {
+        let size = fact.file.as_ref().filter(|file| !file.made_by_fathom).map(|file| file.size.0);
+        let of_traces = self.users.iter().all(|load| load.trace.is_some());
+        match size.filter(|_| !self.scene.changed.contains(&fact.resolved)) {
+            None => LayoutRule::Written,
+            Some(1..) if of_traces => LayoutRule::MustExist,
+            Some(_) => LayoutRule::Appended,
+        }
     }
 
     /// What is known about a path; for a file of a tree whose directory is not there yet, what is known about the root.

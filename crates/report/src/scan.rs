@@ -413,7 +413,7 @@ fn profile(zones: &[Zone], slow_share: f64) -> Table {
         // What nothing was read of has neither a speed nor a latency.
         let told = |figure: String| if reads > 0.0 { figure } else { "n/a".to_owned() };
         vec![
-            Bytes(group[0].area.start).approximate(),
+            Bytes(group[0].area.start).as_place(),
             Bytes(length).approximate(),
             told(BytesPerSec(average(group.iter())).to_string()),
             told(seconds(mean_s)),

@@ -55,6 +55,24 @@ impl Bytes {
     }
 }
 
+impl Bytes {
+    /// A place: in whole units where it is so many, in four figures where not, `1.188 GiB`: neighbouring places of a long list differ in
+    /// them.
+    pub fn as_place(self) -> String {
+        let large = BINARY.into_iter().find(|&(_, factor)| self.0 >= factor && factor > 1);
+        let Some((unit, factor)) = large.filter(|(_, factor)| !self.0.is_multiple_of(*factor)) else {
+            return self.approximate();
+        };
+        let value = self.0 as f64 / factor as f64;
+        let decimals = match value {
+            value if value < 10.0 => 3,
+            value if value < 100.0 => 2,
+            _ => 1,
+        };
+        format!("{value:.decimals$} {unit}")
+    }
+}
+
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (unit, factor) in BINARY {
@@ -145,6 +163,20 @@ mod tests {
         assert_eq!(Bytes(1536 << 20).approximate(), "1.5 GiB");
         assert_eq!(Bytes::gib(2).approximate(), "2 GiB");
         assert_eq!(Bytes(100).approximate(), "100 B");
+    }
+
+    #[test]
+    fn neighbouring_places_differ() {
+        for (bytes, shown) in [
+            (1216 << 20, "1.188 GiB"),
+            (1280 << 20, "1.250 GiB"),
+            (2 << 30, "2 GiB"),
+            ((20 << 30) + (64 << 20), "20.06 GiB"),
+            ((500 << 30) + (200 << 20), "500.2 GiB"),
+            (100, "100 B"),
+        ] {
+            assert_eq!(Bytes(bytes).as_place(), shown);
+        }
     }
 
     proptest! {

@@ -83,6 +83,8 @@ pub struct StepSide {
     pub mean_latency: Series,
     /// Latency counts per bucket, of runs, of rounds or of independent stretches of the only step.
     pub blocks: Vec<Vec<u64>>,
+    /// The longest response time, nanoseconds: a percentile is no longer, though the middle of its bucket may be.
+    pub longest_ns: f64,
     /// Whether there are several runs which agree to the last digit, and count as one.
     pub agrees: bool,
 }
@@ -95,6 +97,7 @@ struct Sums {
     latency_ns: f64,
     /// How many latencies that is the sum of: those of operations, and of arrivals that were left waiting.
     latencies: f64,
+    longest_ns: f64,
     seconds: f64,
 }
 
@@ -107,6 +110,7 @@ impl Sums {
         for latency in latencies(tally) {
             sums.latency_ns += latency.moments.sum_ns;
             sums.latencies += latency.moments.count as f64;
+            sums.longest_ns = sums.longest_ns.max(latency.moments.max_ns as f64);
         }
         sums
     }
@@ -169,6 +173,7 @@ impl StepSide {
             Replicates::Intervals => blocks(&iops.values, &intervals),
         };
         Some(Self {
+            longest_ns: totals.iter().flatten().map(|(sums, _)| sums.longest_ns).fold(0.0, f64::max),
             bandwidth: series(Sums::bandwidth),
             mean_latency: series(Sums::mean_latency),
             iops,

@@ -12,6 +12,7 @@ use crate::scaling::{Answers, Estimate, GAP, LatencyLimit, Operating, Peak, Poin
 use crate::statistics::{Redraw, Sample, nearest_rank};
 use fathom_schema::LatencyGoal;
 use fathom_units::{Iops, Nanos};
+use undecided::{of_noise, undecided};
 
 /// As [`GAP`], beyond which one rate of the usual ten is missing, where the higher rate was not carried or takes [`STEEP`] times as
 /// long: so near, a straight line of 1/R errs by as much as rates do (0.25 % of 16 to 64 units, by Erlang's C).
@@ -92,6 +93,8 @@ struct Figures {
     nearly: Option<Crossing>,
     units: Option<f64>,
     limits: Vec<Option<Crossing>>,
+    /// Load and rate of the end of the rates next to where a limit is reached that none between them reaches.
+    ends: Vec<(f64, f64)>,
 }
 
 /// Load and rate at which something happens, and those between which nothing tells where, if they are far apart.
@@ -194,11 +197,17 @@ pub(super) fn curve(
                 let is_own =
                     |at: &Crossing| is_held_back && (at.x > NEARLY * most.mean || at.unmeasured.is_some());
                 let (n, x) = crossed(&|found| found.limits[which].filter(|at| !is_own(at)));
+                let ends = undecided(&drawn, which).filter(|_| !is_held_back);
+                let n = n.map(|n| widened(n, ends, |at| at.0));
+                let x = x.map(|x| widened(x, ends, |at| at.1));
                 let latencies_s: Vec<f64> = means.iter().map(|row| row.latencies_s[which]).collect();
                 limit(goal, &latencies_s, n, x)
             })
             .collect(),
-        remarks: held_back.map_or_else(|| remarks(&found, limits, slots), |told| vec![told]),
+        remarks: held_back.map_or_else(
+            || remarks(&found, limits, slots).into_iter().chain(of_noise(&found, &drawn, limits)).collect(),
+            |told| vec![told],
+        ),
     };
     let carried = carried(&groups, &offered, &states);
     let alone_s = estimate(&|found| found.alone_s);
@@ -405,7 +414,13 @@ fn figures(most: f64, rows: &[Row], queues: f64, limits: &[LatencyGoal], irregul
         let limit_s = limits[which].limit.as_secs_f64();
         crossing(&|row| row.latencies_s[which], limit_s, f64::INFINITY).map(|(_, at)| at)
     };
+    let end = |which: usize| {
+        let exceeds = |row: &&Row| row.latencies_s[which] > limits[which].limit.as_secs_f64();
+        let row = rows.first().filter(exceeds).or(rows.last());
+        row.map_or((0.0, 0.0), |row| (row.done * row.mean_s, row.done))
+    };
     Figures {
+        ends: (0..limits.len()).map(end).collect(),
         doubled,
         doubled_bent,
         nearly: nearly(),
@@ -602,6 +617,7 @@ fn interval(drawn: &[Figures], figure: &dyn Fn(&Figures) -> Option<f64>) -> Opti
 
 #[cfg(test)]
 mod coverage;
+mod undecided;
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,6 +8,7 @@ use super::remarks::{
     lack_of_fit, lawless, mixed, of_lawless, open_ceiling, remarks, units_between, unmeasured,
 };
 use super::resample::{AGAIN_MIN, resample};
+use super::rivals::{Resampled, hull, rivals};
 use super::{curve, verdict::Verdict, verdict::kinks_at_last};
 use crate::statistics::{f_beyond, runs_p};
 
@@ -177,25 +178,22 @@ pub fn answers(
     let (mut fits, loads) = fitted(points, weighting);
     let chosen = choose(&fits, points, weighting, &loads);
     let chosen = kinked(&mut fits, chosen, points, weighting, &loads);
-    let lacks_fit = chosen.is_some_and(|at| {
-        !fits[at].is_exact() && lack_of_fit_p(&fits[at], points, weighting).is_some_and(|p| p < FIT_P_MIN)
-    });
-    let again = chosen.map_or_else(Vec::new, |at| resample(&fits[at], points, weighting, lacks_fit, seed));
-    let resampled: Vec<Law> = again.iter().map(|again| again.law).collect();
+    let lacks_fit = chosen.is_some_and(|at| lacks_fit(&fits[at], points, weighting));
+    let again = |at: usize| Resampled::of(resample(&fits[at], points, weighting, lacks_fit, seed));
+    let Resampled { laws: resampled, unbounded } = chosen.map(again).unwrap_or_default();
+    let rivals: Vec<Resampled> =
+        rivals(&fits, chosen, points, weighting, &loads).into_iter().map(again).collect();
     let law = chosen.map(|at| fits[at].law);
     let n_max = loads.last().map_or(0.0, |load| load.n);
     // What has no noise has no width.
     let is_exact = chosen.is_some_and(|at| fits[at].is_exact() && points.len() > fits[at].coefficients.len());
-    let estimate_over = |laws: &[Law], figure: Figure<'_>| {
+    let estimate_over = |laws: &[Law], of_rival: fn(&Resampled) -> &[Law], figure: Figure<'_>| {
         let value = figure(&law?)?;
-        let interval = if is_exact { Some((value, value)) } else { interval(laws, figure) };
-        Some(Estimate { value, interval })
+        let own = if is_exact { Some((value, value)) } else { interval(laws, figure) };
+        let of_rivals = rivals.iter().filter_map(|rival| interval(of_rival(rival), figure));
+        Some(Estimate { value, interval: own.map(|own| of_rivals.fold(own, hull)) })
     };
-    let estimate = |figure: Figure<'_>| estimate_over(&resampled, figure);
-    // Where there is no coherency, half of the fits are at its bound, and those beyond it have the less contention: intervals of a
-    // bootstrap there begin too high (Andrews 2000, Econometrica 68, 399). Unbounded fits do for what hangs on contention alone; a
-    // knee they often do not have.
-    let unbounded: Vec<Law> = again.iter().map(|again| again.unbounded).collect();
+    let estimate = |figure: Figure<'_>| estimate_over(&resampled, |rival| &rival.laws, figure);
     let mut verdict = Verdict::of(chosen.map(|at| &fits[at]), &loads, points.len());
     // What only grew, or only fell, tells nothing of what lies beyond.
     let bends = verdict != Verdict::Linear && !law.is_some_and(|law| falls_throughout(&law, &loads));
@@ -246,7 +244,7 @@ pub fn answers(
         })
         // What is flat has it at the smallest load, whatever a law says of smaller ones.
         .or_else(|| curve::share_of_best(points, 0.95).filter(|_| verdict == Verdict::Flat)),
-        parallel_units: estimate_over(&unbounded, &units)
+        parallel_units: estimate_over(&unbounded, |rival| &rival.unbounded, &units)
             .map(known)
             .map(one_at_least)
             .filter(|_| bends && units_between.is_none() && passed.is_none()),
@@ -349,8 +347,9 @@ fn kinked(
     weighting: Weighting,
     loads: &[curve::Load],
 ) -> Option<usize> {
-    let explained = chosen.map_or(f64::INFINITY, |at| fits[at].max_relative_error);
-    if explained <= ERROR_MAX || curve::falls(loads) || loads.len() < LOADS_MIN {
+    let is_off =
+        |at: usize| fits[at].max_relative_error > ERROR_MAX || lacks_fit(&fits[at], points, weighting);
+    if !chosen.is_none_or(is_off) || curve::falls(loads) || loads.len() < LOADS_MIN {
         return chosen;
     }
     let Some(capped) = Fit::capped(points, weighting)
@@ -441,7 +440,7 @@ fn leaves_freedom(fit: &Fit, loads: &[curve::Load]) -> bool {
 /// Whether what a law leaves is small or noise. Where every operation counts alike, small is measured by the largest
 /// throughput; where every per cent does, by the point's own. So it is of the line, which says that nothing saturates: at the
 /// smallest loads, which tell what the slope is, a bend shows in per cent only.
-fn explains(fit: &Fit, points: &[Point], weighting: Weighting, loads: &[curve::Load]) -> bool {
+pub(super) fn explains(fit: &Fit, points: &[Point], weighting: Weighting, loads: &[curve::Load]) -> bool {
     let largest = points.iter().map(|p| p.x).fold(0.0, f64::max);
     let error = |p: &Point| (fit.law.throughput(p.n) - p.x).abs();
     // Another one that does not bend within the loads is that line as well.
@@ -497,6 +496,11 @@ pub(super) fn misfits(fit: &Fit, loads: &[curve::Load]) -> Vec<(f64, f64)> {
         .collect()
 }
 
+/// Whether replicates show that what a law leaves is no noise.
+fn lacks_fit(fit: &Fit, points: &[Point], weighting: Weighting) -> bool {
+    !fit.is_exact() && lack_of_fit_p(fit, points, weighting).is_some_and(|p| p < FIT_P_MIN)
+}
+
 /// Chance that the means of loads lie as far from a law, or farther, when all that keeps them from it is what
 /// repeated measurements of one load differ by: the F test of lack of fit (Draper & Smith 1998, 2.1). `None` where
 /// loads were not measured again.
@@ -521,7 +525,7 @@ fn lack_of_fit_p(fit: &Fit, points: &[Point], weighting: Weighting) -> Option<f6
 }
 
 /// Whether a law gives a throughput above 0 wherever it was measured: less is no answer to anything.
-fn is_possible(law: &Law, loads: &[curve::Load]) -> bool {
+pub(super) fn is_possible(law: &Law, loads: &[curve::Load]) -> bool {
     loads.iter().map(|load| law.throughput(load.n)).all(|x| x.is_finite() && x > 0.0)
 }
 

@@ -140,7 +140,22 @@ fn grows(loads: &[curve::Load]) -> bool {
         all += 1.0;
         more += if off == 0.0 { 0.0 } else { off.signum() };
     }
-    more >= GROWS_MIN * all
+    more >= GROWS_MIN * all && grows_at_last(loads)
+}
+
+/// Share of a straight line's growth that the largest load has to bring more than one before it: with every load off by a quarter, the
+/// double brings a fifth more at least.
+const GROWTH_MIN: f64 = 0.1;
+/// Times that a load is smaller than the largest, to be compared with it: nearer ones differ by no more than noise, and of those that
+/// are a quarter of it or more none may have been low by chance alone.
+const BEFORE_LAST: (f64, f64) = (2.0, 4.0);
+
+/// Whether the largest load still brings more than those before it. A plateau in which one load came out low is none.
+fn grows_at_last(loads: &[curve::Load]) -> bool {
+    let [before @ .., last] = loads else { return false };
+    let grows_from = |load: &curve::Load| last.x / load.x - 1.0 >= GROWTH_MIN * (last.n / load.n - 1.0);
+    let (least, most) = BEFORE_LAST;
+    before.iter().filter(|load| (least..=most).contains(&(last.n / load.n))).all(grows_from)
 }
 
 /// What is to be said of measurements that tell no law: where they contradict no straight line, and where they rise above it.

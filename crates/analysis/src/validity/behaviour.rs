@@ -21,7 +21,7 @@ use crate::objective::{self, State};
 use crate::statistics::{
     Change, Course, Hurst, Sample, Trend, Wave, alternation, course, hurst, trend, wave,
 };
-use fathom_schema::{Interval, Phase, Record, Severity};
+use fathom_schema::{Interval, Phase, Record, Severity, TimeLimit};
 use fathom_units::{Iops, Nanos};
 use stretches::Stretch;
 use warmup::{Start, matters};
@@ -140,8 +140,16 @@ pub(super) fn run(record: &Record, found: &mut Found) {
                 of_stream.is_some_and(|&(count, end)| count > 1 && end == interval.end)
             };
             let of_all = step.intervals.iter().filter(move |interval| !interval.late && !is_last(interval));
+            // Nor is the only one longer than its stream was to last.
+            let lasts = |interval: &Interval| {
+                let stream = step.started.step.streams.get(interval.stream as usize);
+                match stream.map(|stream| stream.limits.time) {
+                    Some(TimeLimit::Nanoseconds(time)) => Nanos(time),
+                    _ => Nanos::NEVER,
+                }
+            };
             of_all
-                .map(|interval| interval.end.since(interval.start).as_secs_f64())
+                .map(move |interval| interval.end.since(interval.start).min(lasts(interval)).as_secs_f64())
                 .filter(move |length| is_sum(*length))
         })
         .fold(0.0, f64::max);

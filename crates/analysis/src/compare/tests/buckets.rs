@@ -147,3 +147,22 @@ fn a_run_that_is_told_again_is_no_further_run() {
         found.remarks
     );
 }
+
+/// All operations take as long: that is what every percentile is, and not the middle of the bucket in which they are counted.
+#[test]
+fn no_percentile_is_longer_than_the_longest_operation() {
+    let shape =
+        StreamShape { rates: vec![(OperationKind::Read, 250)], queue_depth: 1, ..StreamShape::default() };
+    let shapes = [shape];
+    let (base, new) = (record(&shapes), record(&shapes));
+    let found = compare(&[&base], &[&new], 0.05).expect("they have a step in common");
+    let longest = base.steps[0].finished.as_ref().expect("it ended").streams[0].workers[0].tally.kinds[0]
+        .service
+        .moments
+        .max_ns as f64;
+    let percentiles = found.steps[0].metrics.iter().filter(|metric| metric.name.starts_with('p'));
+    assert!(percentiles.clone().count() > 0);
+    for metric in percentiles {
+        assert!(metric.base <= longest && metric.new <= longest, "{metric:?} and {longest}");
+    }
+}

@@ -5,7 +5,7 @@ use super::frequent::{exponential, simulated};
 use super::timeline::{behaviour, counted};
 use super::{base, findings};
 use crate::sample::{StreamShape, normal, record};
-use fathom_schema::{Finding, Phase, Record, Severity, Stop, StreamTally};
+use fathom_schema::{Finding, Phase, Record, Severity, Stop, StreamTally, TimeLimit};
 
 fn told(record: &Record) -> Vec<String> {
     let words = |one: Finding| format!("{}: {}", one.id.trim_start_matches("behaviour."), one.evidence);
@@ -371,6 +371,12 @@ fn sums_that_stand_for_intervals_are_told() {
     let mut drained = record.clone();
     let last = drained.steps[0].intervals.last_mut().expect("there are some");
     last.end = last.end.after(fathom_units::Nanos::secs(5));
+    assert!(!is_told(&drained));
+    // The only one as well.
+    drained.steps[0].intervals.truncate(1);
+    let only = &mut drained.steps[0].intervals[0];
+    only.end = only.start.after(fathom_units::Nanos::secs(5));
+    drained.steps[0].started.step.streams[0].limits.time = TimeLimit::Nanoseconds(1_000_000_000);
     assert!(!is_told(&drained));
     let intervals = &mut record.steps[0].intervals;
     let edge = intervals[16].start;

@@ -12,10 +12,20 @@ use crate::load::Loaded;
 use fathom_analysis::validity;
 use fathom_engine::probe::device_counters;
 use fathom_frontend::fio::{Extras, OutputFormat, Switches};
-use fathom_planner::Plan;
+use fathom_planner::{Plan, safety::AS_NAMED};
 use fathom_report::{fio_banner, fio_json, fio_normal, fio_terse};
-use fathom_schema::{DeviceCounters, Facts, Finding, Record, Severity};
+use fathom_schema::{DeviceCounters, Facts, Finding, Note, NoteKind, Record, Severity};
+use fathom_units::Nanos;
 use std::collections::BTreeMap;
+
+/// What a user of fio would not know otherwise: content that was lost without a question, and what went wrong in the run beside its
+/// operations, such as a program that failed.
+fn of_run(record: &Record) -> String {
+    let is_of_run =
+        |note: &&Note| note.at > Nanos::ZERO && (note.kind, note.severity) == (NoteKind::Job, Severity::Warn);
+    let told = record.notes.iter().filter(|note| note.message.ends_with(AS_NAMED) || is_of_run(note));
+    told.map(|note| format!("note: {}\n", printable(&note.message))).collect()
+}
 
 /// Version of the terse format when none is asked for.
 const TERSE_VERSION: u8 = 3;
@@ -83,7 +93,7 @@ impl Reports {
             let text = format!("{}; {} [{}]", finding.evidence, finding.remedy, finding.id);
             format!("note: INVALID: {}\n", printable(&text))
         };
-        self.notes.clone() + &found.map(line).collect::<String>()
+        self.notes.clone() + &of_run(record) + &found.map(line).collect::<String>()
     }
 
     /// What comes before the last report when a signal ended the jobs.

@@ -29,8 +29,15 @@ const NO_MEAN: [&str; 9] =
     ["max", "maximum", "longest", "worst", "tail", "percentile", "median", "min", "minimum"];
 /// Words for a latency.
 const LATENCY: [&str; 6] = ["latency", "lat", "clat", "response", "mean", "avg"];
-/// Words for what is no load: a moment or a number of the measurement, a place or a size of its operations, and figures of it.
-const NO_LOAD: [&str; 19] = [
+/// Words for what is no load: a moment or a number of the measurement, a place or a size of its operations, figures of it, and what
+/// was to arrive per second, which is not what was in flight.
+const NO_LOAD: [&str; 25] = [
+    "rate",
+    "rates",
+    "arrival",
+    "arrivals",
+    "asked",
+    "requested",
     "time",
     "timestamp",
     "elapsed",
@@ -233,7 +240,8 @@ pub(super) fn is_latency(title: &str) -> bool {
 /// Whether a title says that its figures are no load.
 pub(super) fn is_no_load(title: &str) -> bool {
     let is_figure = |word: &String| NO_LOAD.contains(&word.as_str()) || OPERATIONS.contains(&word.as_str());
-    words(title).iter().any(is_figure) || counts(title) == Some(Counts::Bytes)
+    let is_per_time = || !matches!(per(&title.to_lowercase()), Per::Nothing);
+    words(title).iter().any(is_figure) || counts(title) == Some(Counts::Bytes) || is_per_time()
 }
 
 /// Letters and digits in a row, in lower case.

@@ -1,7 +1,8 @@
 //! How much each clone moves: passes, bytes, and what of both ends it. Knows fio's options of sizes; not the order of places.
 
 use super::super::ParsedJob;
-use super::super::settings::Settings;
+use super::super::faults::Faults;
+use super::super::settings::{Operations, Settings};
 use super::super::values::Size;
 use super::workload::Lowered;
 use fathom_model::{Amount, Diagnostic, Level, Span, StreamOptions};
@@ -85,6 +86,40 @@ pub(super) fn shortfall(parsed: &ParsedJob) -> Option<Diagnostic> {
         message: format!("io_size={percent}% of {all} is {part}, less than a block of {block}"),
         help: "use smaller blocks, or a larger share".to_owned(),
     })
+}
+
+/// What is said of a `size` that is less than the smallest block: fio does not start any job of the file then, `filesize` or not.
+pub(super) fn refuse_less_than_a_block(parsed: &ParsedJob, faults: &mut Faults) {
+    let Settings { operations: Operations { size: Some(Size::Bytes(size)), .. }, .. } = &parsed.settings
+    else {
+        return;
+    };
+    let smallest = super::block_sizes(&parsed.settings).into_iter().map(|(low, _)| low).min();
+    let Some(block) = smallest.filter(|block| (1..*block).contains(size)) else { return };
+    faults.error(
+        "fio.size",
+        parsed.settings.span("size", parsed.span),
+        format!("size={size} is less than a block of {}", Bytes(block)),
+        "make size at least one block, or use smaller blocks; units go with the number (size=64k)",
+    );
+}
+
+/// Begins at the start where the offset is a share of files that are not there, which is 0 to fio.
+pub(super) fn begin_where_nothing_is(options: &mut StreamOptions, parsed: &ParsedJob, faults: &mut Faults) {
+    let is_share = |amount: &Amount| matches!(amount, Amount::Share(share) if share.value() > 0.0);
+    if !is_share(options.offset.get()) && !is_share(options.offset_per_worker.get()) {
+        return;
+    }
+    let settings = &parsed.settings;
+    let place = settings.span("offset", settings.span("offset_increment", parsed.span));
+    let message = "the files are not there, so that a share of them is 0: the offset is 0";
+    let help = "give the offset in bytes, or lay the files out first";
+    faults.warn("fio.share-of-nothing", place, message, help);
+    for amount in [&mut options.offset, &mut options.offset_per_worker] {
+        if is_share(amount.get()) {
+            amount.set(Amount::Bytes(Bytes(0)), place);
+        }
+    }
 }
 
 /// `size` stays what is moved where a device is smaller, unless its end, or all of its blocks, end a pass. Observed with fio

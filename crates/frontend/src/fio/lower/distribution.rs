@@ -123,6 +123,9 @@ fn by_kind([read, write, trim]: [ZoneList; 3]) -> RandomDistribution {
 
 /// `access/size:access/size`, in percent, for all directions, or lists of each with commas between them.
 fn zones(text: &str, settings: &Settings) -> Result<RandomDistribution, String> {
+    if text.trim().is_empty() {
+        return Err("there is no zone".to_owned());
+    }
     let (groups, _) = values::split(text, Unit::Count, settings.kb_base, ZONES_MAX)?;
     let [read, write, trim] = groups.map(zones_in_percent);
     Ok(by_kind([read?, write?, trim?]))

@@ -53,7 +53,7 @@ static ENGINES: &[FioEngine] = &[
     FioEngine { options: &["stat_type"], ..waiting(&["dirstat"], Engine::DirStat) },
     waiting(&["dirdelete"], Engine::DirDelete),
     FioEngine {
-        names: &["libaio", "linuxaio"],
+        names: &["libaio", "linuxaio", "aio"],
         engine: Engine::Libaio,
         is_synchronous: false,
         options: &[

@@ -37,6 +37,7 @@ fn order(word: &str, postfix: Option<&str>) -> Result<FileOrder, String> {
         Some((first, center)) => (Some(first), Some(center)),
         None => (postfix, None),
     };
+    let center_given = center.is_some();
     let number = |text: Option<&str>, default: f64| match text.map(str::trim) {
         None => Ok(default),
         Some(text) => text.parse::<f64>().map_err(|_| format!("\"{text}\" is no number")),
@@ -60,10 +61,14 @@ fn order(word: &str, postfix: Option<&str>) -> Result<FileOrder, String> {
         },
         "normal" | "gauss" => match number(first, 0.0)? {
             percent if (0.0..=100.0).contains(&percent) => {
-                Ok(FileOrder::Normal(Ratio::percent(percent), center()?, 1))
+                // Without one the middle is most popular, which is half the list behind the first.
+                let shift = if center_given { (center()?.value() + 0.5).fract() } else { 0.0 };
+                Ok(FileOrder::Normal(Ratio::percent(percent), Ratio::new(shift).unwrap_or_default(), 1))
             }
             percent => Err(format!("a deviation of {percent} percent is outside 0 to 100")),
         },
+        // As with fio: after none it never goes on to the next one.
+        _ if first.is_some_and(|every| every.trim() == "0") => Ok(FileOrder::Sequential),
         _ => Ok(FileOrder::RoundRobin(every())),
     }
 }

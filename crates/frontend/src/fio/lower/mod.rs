@@ -154,6 +154,7 @@ impl Lowering<'_> {
         });
 
         let engine = engines::of(parsed, self.faults);
+        amounts::refuse_less_than_a_block(parsed, self.faults);
         self.refuse_standard_streams(parsed, engine);
         let (place, is_shared) = place_of(parsed, 0, self.surroundings);
         self.set_verify_when(parsed, engine, &place);
@@ -451,7 +452,19 @@ impl Lowering<'_> {
         options: &mut StreamOptions,
     ) -> String {
         let settings = &parsed.settings;
-        let need = need_of(parsed, &place, last, lowered.reads, self.surroundings);
+        let mut need = need_of(parsed, &place, last, lowered.reads, self.surroundings);
+        if settings.files.fill && lowered.writes {
+            self.targets.fill(&place);
+        } else if lowered.reads
+            && !lowered.writes
+            && !lowered.is_random
+            && need.file_bytes.is_none()
+            && self.targets.are_filled(&place)
+        {
+            // It goes to the end that it finds.
+            need.layout = fathom_model::Layout::Created;
+            options.until_full.set(true, parsed.span);
+        }
         let region = region_of(settings, &place, lowered.smallest, need.is_special);
         if let Some(region) = region {
             options.size.set(region, region_span(settings, parsed.span));
@@ -465,6 +478,9 @@ impl Lowering<'_> {
         }
         amounts::set_tails(options, settings, place.files(), lowered.smallest);
         amounts::join_loops(options, parsed, lowered, engine.goes_on());
+        if self.targets.are_absent(&place, &need, engine.engine, self.surroundings) {
+            amounts::begin_where_nothing_is(options, parsed, self.faults);
+        }
         self.targets.name_of(&mut self.job, place, &need, parsed, engine.engine, self.surroundings)
     }
 
@@ -606,7 +622,9 @@ impl Lowering<'_> {
             options.queue_depth.set(narrow(set.depth), place);
         }
         let depth = *options.queue_depth.get();
-        if let Some(batch) = set.batch {
+        // What is due at one time goes down by itself where a rate is held: a read would else take as long as the write beside it.
+        let is_rated = [&set.rate, &set.rate_iops].into_iter().flatten().flatten().any(|&rate| rate > 0);
+        if let Some(batch) = set.batch.or((is_rated && depth > 1).then_some(1)) {
             options.batch_submit.set(narrow(batch).clamp(1, depth), settings.span("iodepth_batch", span));
         }
         if set.complete_min != 1 {

@@ -5,7 +5,7 @@ use super::super::values::Size;
 use super::super::{ParsedJob, Surroundings};
 use fathom_model::{Amount, Engine, Job, Layout, Named, Span, TargetKind, TargetOptions};
 use fathom_units::Bytes;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,6 +15,10 @@ pub(super) struct Targets {
     by_key: BTreeMap<Key, usize>,
     /// Bytes of each file that the jobs so far make longer.
     made: HashMap<PathBuf, u64>,
+    /// Files whose length is drawn later.
+    drawn: HashSet<PathBuf>,
+    /// Files that a job so far makes as long as there is room.
+    filled: HashSet<PathBuf>,
     names: super::Names,
 }
 
@@ -189,6 +193,9 @@ impl Targets {
             let is_one = |first: u64| paths.iter().all(|path| known(&self.made, path) == first);
             need.file_bytes = first.filter(|&first| is_one(first));
         }
+        if need.file_bytes_max.is_some() {
+            self.drawn.extend(paths.iter().cloned());
+        }
         for path in paths.into_iter().filter(|_| is_known) {
             let before = known(&self.made, &path);
             let after = match asked {
@@ -200,6 +207,32 @@ impl Targets {
             }
         }
         need
+    }
+
+    /// Whether none of a job's files is there, nor made by a job before it.
+    pub(super) fn are_absent(
+        &self,
+        place: &Place,
+        need: &Need,
+        engine: Engine,
+        surroundings: &Surroundings<'_>,
+    ) -> bool {
+        let is_absent = |path: &PathBuf| {
+            let there = || path.to_str().and_then(surroundings.length).unwrap_or(0);
+            !self.drawn.contains(path) && self.made.get(path).copied().unwrap_or_else(there) == 0
+        };
+        let opens = !matches!(engine, Engine::Null | Engine::Cpu | Engine::Exec);
+        opens && !need.is_special && place.paths().iter().all(is_absent)
+    }
+
+    /// Takes note of files that a job fills.
+    pub(super) fn fill(&mut self, place: &Place) {
+        self.filled.extend(place.paths());
+    }
+
+    /// Whether a job before fills all of a job's files: how long they are then nobody knows before.
+    pub(super) fn are_filled(&self, place: &Place) -> bool {
+        place.paths().iter().all(|path| self.filled.contains(path))
     }
 
     /// A name that no other target has.

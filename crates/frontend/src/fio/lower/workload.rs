@@ -27,6 +27,8 @@ pub(super) struct Lowered {
     pub(super) redraws: bool,
     /// Whether anything is read.
     pub(super) reads: bool,
+    /// Whether anything is written.
+    pub(super) writes: bool,
     /// Smallest block of all directions in use, in bytes.
     pub(super) smallest: u64,
     /// Whether the job is random, be it only in part.
@@ -144,6 +146,7 @@ pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &m
         has_rates_by_kind,
         redraws,
         reads: shares[READ] > 0.0,
+        writes: shares[WRITE] > 0.0,
         smallest,
         is_random,
         is_trimwrite,

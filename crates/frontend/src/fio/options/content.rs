@@ -97,5 +97,7 @@ fn range_sync(s: &mut Settings, text: &str) -> Result<(), String> {
                 every.parse().map_err(|_| format!("\"{every}\" is no number of writes"))?;
         }
     }
-    if s.content.range_sync.1 == 0 { Err("after how many writes is missing".to_owned()) } else { Ok(()) }
+    // As with fio: without a number, after each.
+    s.content.range_sync.1 = s.content.range_sync.1.max(1);
+    Ok(())
 }
