@@ -17,6 +17,8 @@ pub struct Measured {
     pub start: Nanos,
     /// Latest end of a worker's measure phase, since the step's start.
     pub end: Nanos,
+    /// Until when operations were in flight, since the step's start: `end`, unless that is the end of a sync of all that was written.
+    pub loaded_until: Nanos,
     /// Per worker; empty when the step was killed, since nothing but intervals was kept then.
     pub workers: Vec<WorkerTotals>,
     /// Queue slots integrated over the time their workers measured, in slot-nanoseconds.
@@ -39,6 +41,11 @@ impl Measured {
     /// From the first worker's start to the last one's end: what rates of the stream refer to.
     pub fn window(&self) -> Nanos {
         self.end.since(self.start)
+    }
+
+    /// The same without a sync at the end.
+    pub fn load_window(&self) -> Nanos {
+        self.loaded_until.since(self.start)
     }
 
     /// Mean queue depth held over all workers together, as long as they issued operations: that a queue runs empty behind the
@@ -252,25 +259,28 @@ fn from_workers(stream: &Stream, workers: Vec<WorkerTotals>, backlog: u64) -> Me
     let (mut slot_ns, mut held_ns, mut emptied_ns) = (0.0, 0.0, 0.0);
     let start = workers.iter().map(|worker| worker.start).min().unwrap_or_default();
     let end = workers.iter().map(|worker| worker.end).max().unwrap_or_default();
-    let last_issued = workers.iter().map(|worker| worker.emptied.map_or(worker.end, |end| end.since)).max();
+    let loaded = |worker: &WorkerTotals| Nanos(worker.end.since(worker.synced).0.max(worker.start.0));
+    let loaded_until = workers.iter().map(loaded).max().unwrap_or_default();
+    let last_issued =
+        workers.iter().map(|worker| worker.emptied.map_or_else(|| loaded(worker), |end| end.since)).max();
     // Operations that all went out at the beginning held the queue for as long as they took, and a pause is no end.
-    let issues_long = last_issued.is_some_and(|last| last.since(start).0 >= end.since(start).0 / 2);
+    let issues_long = last_issued.is_some_and(|last| last.since(start).0 >= loaded_until.since(start).0 / 2);
     let is_steady = matches!(stream.pacing, Pacing::Closed { think: Think::None });
-    let issued_until = last_issued.filter(|_| issues_long && is_steady).unwrap_or(end);
+    let issued_until = last_issued.filter(|_| issues_long && is_steady).unwrap_or(loaded_until);
     let emptied = |worker: &WorkerTotals| worker.emptied.filter(|_| issues_long && is_steady);
     for worker in &workers {
         merge_tally(&mut tally, &worker.tally);
         // Where a latency was to be kept, the queue was to be as deep as was found to keep it.
         let depth = worker.depth.map_or(stream.queue_depth, |found| found.depth);
-        let window_ns = worker.end.since(worker.start).0 as f64;
+        let window_ns = loaded(worker).since(worker.start).0 as f64;
         slot_ns += window_ns * f64::from(depth);
         let most = window_ns * f64::from(stream.queue_depth.max(depth));
         held_ns += worker.tally.in_flight_ns.min(most);
         if let Some(end) = emptied(worker) {
-            let (all_ns, in_flight_ns) = (worker.end.since(end.since).0 as f64, end.in_flight_ns as f64);
+            let (all_ns, in_flight_ns) = (loaded(worker).since(end.since).0 as f64, end.in_flight_ns as f64);
             emptied_ns += (all_ns * f64::from(depth) - in_flight_ns).max(0.0);
             // What one held that had issued its last, while others went on, is of the time in which they did.
-            let behind_ns = worker.end.since(end.since.max(issued_until)).0 as f64;
+            let behind_ns = loaded(worker).since(end.since.max(issued_until)).0 as f64;
             held_ns -= in_flight_ns * behind_ns / all_ns.max(1.0);
         }
     }
@@ -284,6 +294,7 @@ fn from_workers(stream: &Stream, workers: Vec<WorkerTotals>, backlog: u64) -> Me
         tally,
         start,
         end,
+        loaded_until,
         workers,
         slot_ns,
         held_ns,
@@ -309,11 +320,12 @@ fn from_intervals(stream: &Stream, intervals: &[&Interval]) -> Measured {
     let slot_ns = covered_ns as f64 * slots;
     let held_ns = tally.in_flight_ns.min(slot_ns);
     let (workers, is_open) = (Vec::new(), is_open(stream));
-    let (issued_until, emptied_ns) = (end, 0.0);
+    let (issued_until, loaded_until, emptied_ns) = (end, end, 0.0);
     Measured {
         tally,
         start,
         end,
+        loaded_until,
         workers,
         slot_ns,
         held_ns,

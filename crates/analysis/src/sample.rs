@@ -134,6 +134,7 @@ pub fn push(record: &mut Record, shapes: &[StreamShape], index: u32) {
         let worker = WorkerTotals {
             start: Nanos::ZERO,
             end: Nanos::secs(shape.seconds),
+            synced: Nanos::ZERO,
             user_ns: worker.cpu_ns / 4,
             system_ns: worker.cpu_ns - worker.cpu_ns / 4,
             context_switches: 1000,

@@ -6,7 +6,7 @@ use crate::worker::{FirstError, Slot, State, Worker};
 use fathom_io::clock::Clock;
 use fathom_io::{Engine, Operation};
 use fathom_metrics::OperationRow;
-use fathom_schema::{ErrorPolicy, OperationKind, Phase, Reach, Tolerance};
+use fathom_schema::{Emptied, ErrorPolicy, OperationKind, Phase, Reach, Tolerance};
 use fathom_units::Nanos;
 use rustix::io::Errno;
 
@@ -84,6 +84,17 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         self.recorder.cell.outside_ns += i64::try_from(beyond).unwrap_or(i64::MAX);
     }
 
+    /// How the queue ran empty before the measured time ended at `end`; `None` where that ends with a full one.
+    pub(crate) fn emptied(&self, end: Nanos) -> Option<Emptied> {
+        let since = self.last_issued.max(self.times.measure_start);
+        // One operation at a time leaves no slot empty, and a rate fills none; what was read back came after the end.
+        let has_queue = !E::SYNCHRONOUS && self.schedule.is_none() && !self.has_rounds();
+        // What completes behind it, as where it is stopped then, is no part of it.
+        let ends_full = self.ends_by_the_clock() && end >= self.times.measure_end;
+        (has_queue && !ends_full && since < end)
+            .then(|| Emptied { since: since.since(self.times.step_start), in_flight_ns: self.emptying_ns })
+    }
+
     fn note_uncounted(&mut self, completed: Nanos) {
         // What a synchronous engine has in flight at a rate is what its operations that count took.
         if !E::SYNCHRONOUS || self.schedule.is_none() {
@@ -99,13 +110,15 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     fn count_short(&mut self, slot: &Slot, result: i32, counts: bool, completed: Nanos) -> Nanos {
         let whole = self.engine.rest(&slot.operation, result);
         let completed = if whole == result { completed } else { self.clock.now() };
+        if whole >= 0 && self.ends_with_the_file(&slot.operation) {
+            // Too little for an operation.
+            return completed;
+        }
         if counts {
             self.last_rest = completed;
         }
         if whole < 0 {
             self.failed(slot, whole, counts, completed);
-        } else if self.ends_with_the_file(&slot.operation) {
-            // Too little for an operation.
         } else if counts {
             // That of a range has a length and moves nothing.
             let is_sync = slot.operation.kind == OperationKind::Sync;
@@ -223,7 +236,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     fn ends_with_the_file(&mut self, operation: &Operation) -> bool {
         let reads = |kind: OperationKind| kind == OperationKind::Read;
         let only_reads = self.stream.workload.cases.iter().all(|case| reads(case.kind));
-        let ends = self.stream.limits.full_ends && only_reads && reads(operation.kind);
+        let ends = self.stream.limits.full_ends && !E::BYTELESS && only_reads && reads(operation.kind);
         if ends && self.state != State::Drain {
             self.measure_ramp();
             self.course.end();

@@ -474,6 +474,7 @@ fn totals(tally: StreamTally, verify: Option<&StreamTally>, ended: &Ended) -> Wo
     let Ended {
         start,
         end,
+        synced,
         usage,
         runnable_ns,
         first_error,
@@ -493,6 +494,7 @@ fn totals(tally: StreamTally, verify: Option<&StreamTally>, ended: &Ended) -> Wo
         tally: StreamTally { left_waiting: waits.clone(), ..tally },
         start: *start,
         end: *end,
+        synced: *synced,
         user_ns,
         system_ns,
         context_switches,

@@ -45,6 +45,8 @@ pub(crate) struct Ended {
     pub(crate) start: Nanos,
     /// End of its measure phase, since the step's start.
     pub(crate) end: Nanos,
+    /// How long the sync took that is the last part of it.
+    pub(crate) synced: Nanos,
     pub(crate) usage: Usage,
     /// For how long it waited for a CPU; 0 where that is not counted, and where data is read back in between.
     pub(crate) runnable_ns: u64,
@@ -77,6 +79,7 @@ impl Ended {
         Self {
             start: at,
             end: at,
+            synced: Nanos::ZERO,
             usage: Usage::default(),
             runnable_ns: 0,
             first_error: None,

@@ -189,11 +189,12 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                     }
                 }
             }
-            let mut end = self.window_end(now);
-            if let Some(synced) = self.sync_at_end() {
-                (now, end) = (synced, synced);
-            }
+            let over = self.window_end(now);
+            let synced = if rule.writes { self.sync_at_end() } else { None };
+            let end = synced.unwrap_or(over);
+            now = synced.unwrap_or(now);
             if let Some(verifier) = &mut self.verifier {
+                verifier.synced = verifier.synced.after(end.since(over));
                 verifier.measured_end = Some(end.since(between).max(self.times.measure_start.min(end)));
             }
             let next = if is_over || left.operations == 0 {

@@ -7,11 +7,12 @@ use fathom_pattern::Planned;
 use fathom_schema::{OperationKind, Pacing, Quota, Stream, SyncRule};
 use fathom_units::Nanos;
 use rustix::io::Errno;
+use std::sync::atomic::Ordering;
 
-/// How long the sync at a stream's end may go on once the run is to stop: what is in memory may be minutes of work for a slow device,
+/// How long the sync at a stream's end may go on once the run was interrupted: what is in memory may be minutes of work for a slow device,
 /// which nobody waits for who has ended the run.
 const SYNC_PATIENCE: Nanos = Nanos::secs(60);
-/// How often it is looked whether the run is to stop.
+/// How often it is looked whether it was.
 const SYNC_LOOK: Nanos = Nanos::secs(1);
 
 /// A range that holds nothing: from behind everything to its start.
@@ -128,12 +129,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         }
         let writes = self.stream.workload.cases.iter().any(|case| case.kind == OperationKind::Write);
         self.sync_all_targets(writes);
-        let ends = writes && matches!(self.stream.pacing, Pacing::Closed { .. });
-        ends.then(|| {
-            // What was still in flight when the time was up is within it as well.
-            self.recorder.cell.in_flight_ns += std::mem::take(&mut self.drained_ns);
-            self.clock.now()
-        })
+        (writes && matches!(self.stream.pacing, Pacing::Closed { .. })).then(|| self.clock.now())
     }
 
     /// Syncs all targets, one after the other; an error counts as one of the load. `is_of_load`: whoever wants to know what is
@@ -165,7 +161,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         }
     }
 
-    /// Submits the only operation there is and waits for its end; `None` when the run is to stop and that takes too long.
+    /// Submits the only operation there is and waits for its end; `None` when the run was interrupted and that takes too long.
     fn await_sync(&mut self) -> Result<Option<i32>, EngineError> {
         self.engine.submit()?;
         let mut deadline = Nanos::NEVER;
@@ -176,7 +172,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 return Ok(Some(self.completions[0].result));
             }
             let now = self.clock.now();
-            if self.is_stopped() {
+            if self.shared.interrupted().load(Ordering::Relaxed) {
                 deadline = deadline.min(now.after(SYNC_PATIENCE));
             }
             if now >= deadline {

@@ -128,6 +128,8 @@ pub(crate) struct Verifier {
     names: Vec<PathBuf>,
     /// End of the measured time, without the phases of reading back between.
     pub(crate) measured_end: Option<Nanos>,
+    /// How long the syncs took that rounds ended with.
+    pub(crate) synced: Nanos,
     pub(crate) used: Usage,
     pub(crate) verified: Verified,
 }
@@ -178,6 +180,7 @@ impl Verifier {
             cached,
             names,
             measured_end: None,
+            synced: Nanos::ZERO,
             used: Usage::default(),
             verified: Verified {
                 kept: Vec::with_capacity(KEPT_MAX),

@@ -26,8 +26,7 @@ use fathom_metrics::CellShape;
 use fathom_pattern::rng::{Purpose, derive};
 use fathom_pattern::{Filler, Generator, Planned, Trace};
 use fathom_schema::{
-    Emptied, ErrorPolicy, Extent, OperationKind, Pacing, Phase, Quota, Stream, ThreadUse, VerifySchedule,
-    WorkerPlan,
+    ErrorPolicy, Extent, OperationKind, Pacing, Phase, Quota, Stream, ThreadUse, VerifySchedule, WorkerPlan,
 };
 use fathom_units::Nanos;
 use rustix::io::Errno;
@@ -619,24 +618,31 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         self.measure_ramp();
         let has_measured = self.recorder.phase() != Phase::Ramp;
         let over = self.clock.now();
-        // What is read back was synced before.
-        let synced = if failure.is_none() && !self.has_rounds() { self.sync_at_end() } else { None };
         let step_start = self.times.step_start;
         let mut used = self.account.used();
         let runnable_ns = if self.verifier.is_some() { 0 } else { self.account.waited_ns() };
-        let mut end = synced.unwrap_or_else(|| self.window_end(over));
+        let mut end = self.window_end(over);
         self.count_outside(end);
         let last_edge = if self.state == State::Verify { over } else { end.max(self.times.start) };
         self.recorder_end(last_edge.since(step_start));
+        let (mut synced, mut was_synced) = (Nanos::ZERO, false);
         let verified = self.verifier.take().map(|verifier| {
             // What reading back took is no part of what was measured.
             if let Some(measured_end) = verifier.measured_end {
                 (end, used) = (measured_end, verifier.used);
+                (synced, was_synced) = (verifier.synced, true);
             }
             verifier.finish()
         });
         let left = self.schedule.as_mut().map_or_else(LeftWaiting::default, |schedule| schedule.leave(end));
-        let emptied = self.emptied(end, synced.is_some());
+        let emptied = self.emptied(end);
+        if failure.is_none()
+            && !was_synced
+            && let Some(at) = self.sync_at_end()
+        {
+            (synced, used) = (at.since(end), self.account.used());
+            end = at;
+        }
         if let Some(flow) = &mut self.flow {
             flow.leave();
         }
@@ -656,6 +662,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         let ended = Ended {
             start: start.since(step_start),
             end: end.since(step_start),
+            synced,
             usage: used,
             runnable_ns,
             first_error: self.first_error,
@@ -720,18 +727,6 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             self.recorder.cell.in_flight_ns += std::mem::take(&mut self.drained_ns);
             self.surplus = Some(Surplus { stays: left - surplus, gone: None });
         }
-    }
-
-    /// How the queue ran empty before the measured time ended at `end`, with a sync (`is_synced`) or not; `None` where that ends with a
-    /// full one.
-    fn emptied(&self, end: Nanos, is_synced: bool) -> Option<Emptied> {
-        let since = self.last_issued.max(self.times.measure_start);
-        // One operation at a time leaves no slot empty, and a rate fills none; what was read back came after the end.
-        let has_queue = !E::SYNCHRONOUS && self.schedule.is_none() && !self.has_rounds();
-        // What completes behind it, as where it is stopped then, is no part of it.
-        let ends_full = !is_synced && self.ends_by_the_clock() && end >= self.times.measure_end;
-        (has_queue && !ends_full && since < end)
-            .then(|| Emptied { since: since.since(self.times.step_start), in_flight_ns: self.emptying_ns })
     }
 
     /// End of the measured time, seen at `now`.

@@ -115,3 +115,31 @@ fn batches_of_arrivals_are_of_the_size_that_was_asked_for() {
     // Classes of 5 to 8, and of 33 to 64.
     assert_eq!((largest(true), largest(false)), (2, 5));
 }
+
+/// What is written is on the medium when the time of a closed loop ends with a sync: the sync is time of it. At a rate it is not, which is
+/// that of the time asked for, nor is it where nothing was written.
+#[test]
+fn a_sync_at_the_end_is_time_of_what_was_written() {
+    const WRITES: u64 = 40;
+    for (kind, pacing, more) in [
+        (OperationKind::Write, Pacing::Closed { think: Think::None }, Nanos::millis(1)),
+        (OperationKind::Read, Pacing::Closed { think: Think::None }, Nanos::ZERO),
+        (OperationKind::Write, open(100.0), Nanos::ZERO),
+    ] {
+        for depth in [1, 4] {
+            let [without, with] = [false, true].map(|fsync_at_end| {
+                let mut stream = stream(EngineKind::Sim, depth);
+                stream.workload.cases[0].kind = kind;
+                stream.workload.sync.fsync_at_end = fsync_at_end;
+                stream.pacing = pacing.clone();
+                stream.limits.operations = Quota::AtMost(WRITES);
+                let target = TargetKind::Sim(device(SimService::Constant { ns: 1_000_000 }, 1));
+                let outcome = run(step(target, stream));
+                assert_eq!(outcome.kind(kind).expect("it was done").operations, WRITES);
+                let worker = &outcome.executed.streams[0].workers[0];
+                worker.end.since(worker.start)
+            });
+            assert_eq!(with, without.after(more), "{kind:?} {pacing:?} at depth {depth}");
+        }
+    }
+}

@@ -4,7 +4,7 @@
 //! what is at the paths.
 
 use crate::links::Links;
-use fathom_model::{Named, TargetKind, TargetOptions, TreeDistribution};
+use fathom_model::{Layout, Named, TargetKind, TargetOptions, TreeDistribution};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -147,6 +147,14 @@ fn tree(root: &Path, options: &TargetOptions) -> Vec<Item> {
         }
     }
     found
+}
+
+/// Why a file is not made longer, and what to do about it.
+pub(crate) const fn why_too_small(asked: Layout) -> (&'static str, &'static str) {
+    match asked {
+        Layout::MustExist => ("layout is \"must-exist\"", "make size smaller, or use layout = \"written\""),
+        _ => ("a trace leaves what is not fathom's as it is", "replay it onto another file"),
+    }
 }
 
 #[cfg(test)]

@@ -605,16 +605,9 @@ impl Resolver<'_> {
                 false
             }
             (LayoutRule::MustExist, Some(there)) if there < size => {
-                let message = format!(
-                    "{} has {there}, less than the {size} needed, and layout is \"must-exist\"",
-                    item.name
-                );
-                remarks.error(
-                    "plan.file-too-small",
-                    span,
-                    message,
-                    "make size smaller, or use layout = \"written\"",
-                );
+                let (why, help) = files::why_too_small(*self.section.options.layout.get());
+                let message = format!("{} has {there}, less than the {size} needed, and {why}", item.name);
+                remarks.error("plan.file-too-small", span, message, help);
                 false
             }
             (

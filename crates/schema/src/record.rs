@@ -143,9 +143,12 @@ pub struct WorkerTotals {
     /// Start of its measure phase, since the step's start.
     #[serde(with = "wire::nanos")]
     pub start: Nanos,
-    /// End of its measure phase (its last completion), since the step's start.
+    /// End of its measure phase (its last completion, or the sync behind it), since the step's start.
     #[serde(with = "wire::nanos")]
     pub end: Nanos,
+    /// How long the sync took that it ends with; 0 where none is a part of it.
+    #[serde(default, with = "wire::nanos")]
+    pub synced: Nanos,
     /// User CPU time in the measure phase, nanoseconds.
     pub user_ns: u64,
     /// System CPU time in the measure phase, nanoseconds.

@@ -110,6 +110,7 @@ fn step_finished(index: u32) -> Event {
         tally: tally(),
         start: Nanos::ZERO,
         end: Nanos::secs(3),
+        synced: Nanos::ZERO,
         user_ns: 1,
         system_ns: 2,
         context_switches: 3,

@@ -152,7 +152,7 @@ fn little(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: 
         (beyond, format!("the queue depth {depth}"))
     };
     // With a number of operations a window ends when the last of them has, and not what a ramp left in flight.
-    let ends_with_the_last = matches!(stream.limits.time, TimeLimit::Nanoseconds(time) if measured.window() < Nanos(time))
+    let ends_with_the_last = matches!(stream.limits.time, TimeLimit::Nanoseconds(time) if measured.load_window() < Nanos(time))
         || stream.limits.time == TimeLimit::Unbounded;
     let certain = if ends_with_the_last { measured.little_ratio_least().unwrap_or(ratio) } else { ratio };
     if certain > LITTLE_MAX + beyond {
@@ -175,11 +175,11 @@ fn fullness(stream: &Stream, measured: &Measured, intervals: &[&Interval], place
     let (held, depth) = (measured.depth_held(), measured.queue_depth(stream));
     let slowest_ns = slowest_ns(measured);
     let least = LITTLE_MIN * kept_share(stream);
-    let window = measured.window();
+    let window = measured.load_window();
     let emptied = measured.emptied_ns / measured.slot_ns.max(1.0);
     // Who lets it run empty again and again does so at the end as well.
     if emptied >= EMPTIED_MIN && stream.engine.refill_at == Quota::Unlimited {
-        let emptying = measured.end.since(measured.issued_until);
+        let emptying = measured.loaded_until.since(measured.issued_until);
         found.weighed(
             emptied,
             "little.ran-empty",
@@ -269,8 +269,8 @@ fn kept_share(stream: &Stream) -> f64 {
 
 /// Whether the queue was full until it ran empty, within some time before the end: that share of its slots.
 fn was_full_before(measured: &Measured, intervals: &[&Interval], emptied_within: Nanos, least: f64) -> bool {
-    let window = measured.window();
-    let until = measured.end.since(emptied_within);
+    let window = measured.load_window();
+    let until = measured.loaded_until.since(emptied_within);
     let before: Vec<_> = intervals.iter().filter(|interval| interval.end.0 <= until.0).collect();
     let covered_ns: u64 = before.iter().map(|interval| interval.end.since(interval.start).0).sum();
     let in_flight_ns: f64 = before.iter().map(|interval| interval.tally.in_flight_ns).sum();

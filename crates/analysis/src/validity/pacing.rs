@@ -317,7 +317,7 @@ pub(super) fn shortest(tally: &StreamTally) -> u64 {
 /// Whether it ended, or may have, with what was to be done and before its time.
 pub(super) fn ends_by_amount(stream: &Stream, measured: &Measured) -> bool {
     let StreamLimits { bytes, operations, passes, time, .. } = &stream.limits;
-    if matches!(time, TimeLimit::Nanoseconds(time) if measured.window().0 >= *time) {
+    if matches!(time, TimeLimit::Nanoseconds(time) if measured.load_window().0 >= *time) {
         return false;
     }
     *passes != Passes::Endless || [bytes, operations].into_iter().any(|quota| *quota != Quota::Unlimited)

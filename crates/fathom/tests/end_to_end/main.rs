@@ -26,6 +26,7 @@ mod peer_command_line;
 mod peer_contents;
 mod peer_corpus;
 mod peer_distributions;
+mod peer_ends;
 mod peer_failures;
 mod peer_faults;
 mod peer_grammar;

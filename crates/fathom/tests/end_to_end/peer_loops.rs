@@ -192,3 +192,24 @@ fn what_is_read_back_goes_by_place_but_for_maps() {
         }
     }
 }
+
+#[test]
+fn files_with_a_part_below_a_block_are_begun_in_order() {
+    let test = "files_with_a_part_below_a_block_are_begun_in_order";
+    let made = "--filename=p:q:r --rw=write --bs=4k --filesize=64k --size=192k --name=b --stonewall --filename=p:q:r --bs=16k";
+    check(
+        test,
+        &[
+            (&format!("{made} --rw=read --size=32k --write_iolog=next"), 0),
+            (&format!("{made} --rw=read --size=40000 --write_iolog=next"), 0),
+            (&format!("{made} --rw=write --size=40000 --loops=2 --write_iolog=next"), 0),
+            (&format!("{made} --rw=read --size=32k --offset=4k --write_iolog=next"), 0),
+        ],
+    );
+}
+
+#[test]
+fn after_no_operation_a_file_is_never_left() {
+    let test = "after_no_operation_a_file_is_never_left";
+    check(test, &[("--rw=write --bs=4k --size=64k --nrfiles=3 --file_service_type=roundrobin:0", 0)]);
+}

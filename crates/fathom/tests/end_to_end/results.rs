@@ -67,7 +67,7 @@ fn size_bound_runs_are_exact() {
             ),
             (
                 "[workload.w]\nread = \"0%\"\nfsync_at_end = true\n[stream.s]\noperations = 10\n",
-                // The sync at the end lies outside of what is measured.
+                // The sync at the end is time of what is measured, and no operation of it.
                 &[("write", 10, 40960), ("sync", 0, 0)],
             ),
             (

@@ -31,6 +31,7 @@ fn finished(index: u32, operations: u64) -> StepFinished {
         },
         start: Nanos::secs(start),
         end: Nanos::secs(start + 9),
+        synced: Nanos::ZERO,
         user_ns: 0,
         system_ns: 0,
         context_switches: 0,

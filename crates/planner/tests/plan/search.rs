@@ -52,6 +52,7 @@ pub(crate) fn finished(step: &Step, rate: f64, latencies_ns: &[u64]) -> StepFini
         tally,
         start: Nanos::ZERO,
         end: Nanos::secs(SECONDS),
+        synced: Nanos::ZERO,
         user_ns: 0,
         system_ns: 0,
         context_switches: 0,

@@ -84,6 +84,7 @@ impl Sums {
             tally,
             start,
             end,
+            synced: _,
             user_ns,
             system_ns,
             context_switches,

@@ -5,7 +5,7 @@ use super::super::faults::Faults;
 use super::super::settings::{Operations, Settings};
 use super::super::values::Size;
 use super::workload::Lowered;
-use fathom_model::{Amount, Diagnostic, Level, Span, StreamOptions};
+use fathom_model::{Amount, Diagnostic, Engine, Level, Span, StreamOptions};
 use fathom_units::{Bytes, Ratio};
 
 /// Passes and bytes that end a clone of `count` files, unless only time does.
@@ -102,6 +102,18 @@ pub(super) fn refuse_less_than_a_block(parsed: &ParsedJob, faults: &mut Faults) 
         format!("size={size} is less than a block of {}", Bytes(block)),
         "make size at least one block, or use smaller blocks; units go with the number (size=64k)",
     );
+}
+
+/// Whether a job reads its files once in order, to the end that it finds: it says of no amount, and its engine goes beyond what it knows.
+pub(super) fn goes_to_the_end(parsed: &ParsedJob, lowered: &Lowered, engine: Engine) -> bool {
+    let Settings { control, operations, files, .. } = &parsed.settings;
+    let says_amount = operations.io_size.is_some()
+        || files.filesize.is_some()
+        || matches!(operations.size, Some(Size::Bytes(size)) if size > 0);
+    let is_once = control.loops == 1 && !(control.time_based && control.runtime.is_some());
+    let knows_no_length =
+        !matches!(engine, Engine::Mmap | Engine::Null | Engine::Cpu | Engine::Exec | Engine::Net);
+    lowered.reads && !lowered.writes && !lowered.is_random && is_once && !says_amount && knows_no_length
 }
 
 /// Begins at the start where the offset is a share of files that are not there, which is 0 to fio.

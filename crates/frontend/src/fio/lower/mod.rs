@@ -453,15 +453,12 @@ impl Lowering<'_> {
     ) -> String {
         let settings = &parsed.settings;
         let mut need = need_of(parsed, &place, last, lowered.reads, self.surroundings);
+        let stage = self.stages.len();
         if settings.files.fill && lowered.writes {
-            self.targets.fill(&place);
-        } else if lowered.reads
-            && !lowered.writes
-            && !lowered.is_random
-            && need.file_bytes.is_none()
-            && self.targets.are_filled(&place)
+            self.targets.fill(&place, stage);
+        } else if amounts::goes_to_the_end(parsed, lowered, engine.engine)
+            && self.targets.is_filled(&place, stage)
         {
-            // It goes to the end that it finds.
             need.layout = fathom_model::Layout::Created;
             options.until_full.set(true, parsed.span);
         }

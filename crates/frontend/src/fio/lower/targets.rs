@@ -17,8 +17,8 @@ pub(super) struct Targets {
     made: HashMap<PathBuf, u64>,
     /// Files whose length is drawn later.
     drawn: HashSet<PathBuf>,
-    /// Files that a job so far makes as long as there is room.
-    filled: HashSet<PathBuf>,
+    /// Files that a job so far makes as long as there is room, with its stage.
+    filled: HashMap<PathBuf, usize>,
     names: super::Names,
 }
 
@@ -225,14 +225,15 @@ impl Targets {
         opens && !need.is_special && place.paths().iter().all(is_absent)
     }
 
-    /// Takes note of files that a job fills.
-    pub(super) fn fill(&mut self, place: &Place) {
-        self.filled.extend(place.paths());
+    /// Takes note of files that a job of this stage fills.
+    pub(super) fn fill(&mut self, place: &Place, stage: usize) {
+        self.filled.extend(place.paths().into_iter().map(|path| (path, stage)));
     }
 
-    /// Whether a job before fills all of a job's files: how long they are then nobody knows before.
-    pub(super) fn are_filled(&self, place: &Place) -> bool {
-        place.paths().iter().all(|path| self.filled.contains(path))
+    /// Whether a job of an earlier stage fills the only file of a job: how long it is then nobody knows before.
+    pub(super) fn is_filled(&self, place: &Place, stage: usize) -> bool {
+        let paths = place.paths();
+        paths.len() == 1 && self.filled.get(&paths[0]).is_some_and(|filled| *filled < stage)
     }
 
     /// A name that no other target has.
