@@ -87,7 +87,7 @@ pub(crate) fn build(
         running: &places,
         of_storage: &control::of_storage(&job, &places),
         curve: point.load,
-        chooses_depth: point.settings.iter().any(|(path, _)| path == "stream.queue_depth"),
+        chooses_depth: asks_for_depths(point),
         targets: &targets,
         maxima,
     };
@@ -166,4 +166,11 @@ fn narrow(index: usize) -> u32 {
 fn duration(step: &Step) -> Option<Nanos> {
     let ends = step.ends()?;
     Some(step.pause_before.after(ends.into_iter().max().unwrap_or_default()))
+}
+
+/// Whether a point is of a search for how many operations at a time, or which rate, its targets take: it sets nothing but a load.
+fn asks_for_depths(point: &Point) -> bool {
+    let of_load = ["stream.queue_depth", "stream.rate", "stream.arrival"];
+    let mut paths = point.settings.iter().map(|(path, _)| path.as_str());
+    paths.clone().any(|path| path == "stream.queue_depth") && paths.all(|path| of_load.contains(&path))
 }

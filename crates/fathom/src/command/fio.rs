@@ -172,8 +172,8 @@ fn say(help: &Help) -> u8 {
 /// whether or not fathom could run it.
 fn parsed(loaded: &mut Loaded, switches: &Switches) -> u8 {
     let is_fault = |diagnostic: &Diagnostic| match diagnostic.code {
-        // fio looks for jobs that are waited for, into folders, and at the sizes of trims, when it runs.
-        "fio.no-job" | "fio.wait-for" | "fio.no-folder" | "fio.uneven-trimwrite" => false,
+        // fio looks for jobs that are waited for, into folders, and at sizes beside blocks, when it runs.
+        "fio.no-job" | "fio.wait-for" | "fio.no-folder" | "fio.uneven-trimwrite" | "fio.size" => false,
         // Nor does it count them before.
         "fio.too-many-jobs" => switches.showcmd,
         "fio.not-built" | "fio.refused" => !switches.showcmd,

@@ -202,7 +202,7 @@ fn files_with_a_part_below_a_block_are_begun_in_order() {
         &[
             (&format!("{made} --rw=read --size=32k --write_iolog=next"), 0),
             (&format!("{made} --rw=read --size=40000 --write_iolog=next"), 0),
-            (&format!("{made} --rw=write --size=40000 --loops=2 --write_iolog=next"), 0),
+            (&format!("{made} --rw=write --size=40000 --buffer_pattern=0x41 --write_iolog=next"), 0),
             (&format!("{made} --rw=read --size=32k --offset=4k --write_iolog=next"), 0),
         ],
     );

@@ -99,7 +99,7 @@ pub(super) fn refuse_less_than_a_block(parsed: &ParsedJob, faults: &mut Faults) 
     faults.error(
         "fio.size",
         parsed.settings.span("size", parsed.span),
-        format!("size={size} is less than a block of {}", Bytes(block)),
+        format!("size is {}, less than a block of {}", Bytes(*size), Bytes(block)),
         "make size at least one block, or use smaller blocks; units go with the number (size=64k)",
     );
 }
