@@ -335,7 +335,7 @@ options! {
     fresh_files: bool = false, Kind::Flag, fio "unlink_each_loop", example "true";
     /// Whether targets are only prepared: laid out, and nothing more.
     prepare_only: bool = false, Kind::Flag, fio "create_only", example "true";
-    /// Whether a full filesystem ends the stream like a bound that was reached, and is no error. A stream that only reads ends with its file instead, however long others have made that.
+    /// Whether a full filesystem ends the stream like a bound that was reached, and is no error.
     until_full: bool = false, Kind::Flag, fio "fill_device", example "true";
     /// Bytes each worker moves; ends the stream earlier than its time.
     bytes: Amount, Kind::SizeOrShare, fio "io_size", vdbench "maxdata", example "\"100GiB\"";

@@ -65,10 +65,9 @@ pub(crate) fn of_job(job: &Job, offers_rates: bool, remarks: &mut Remarks) {
             idle_on_simulated(&stream.options, &mut idle);
         } else if let Some(workload) = links.workload_of(stream)
             && !Kinds::of(&workload.options).writes
-            && !Kinds::of(&workload.options).reads
             && stream.options.trace.get().is_none()
         {
-            idle(stream.options.until_full.span(), "until_full", "nothing is written or read");
+            idle(stream.options.until_full.span(), "until_full", "nothing is written");
         }
     }
 }
