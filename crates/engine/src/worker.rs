@@ -639,6 +639,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         if failure.is_none()
             && !was_synced
             && let Some(at) = self.sync_at_end()
+            && has_measured
         {
             (synced, used) = (at.since(end), self.account.used());
             end = at;
