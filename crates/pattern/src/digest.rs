@@ -2,19 +2,23 @@
 //! its working buffer instead of the digest. That of SHA-256 has 8 bytes of a hash in it; that of SHA-512 covers some bytes at
 //! both ends of the data only. Data that both tools can check has to have the same.
 
+use crc_fast::{CrcAlgorithm, CrcParams, checksum, checksum_with_params, crc32_iscsi};
 use fathom_schema::Protection;
 use md5::{Digest, Md5};
 use sha1::Sha1;
 use sha2::block_api::compress256;
 use sha3::{Sha3_224, Sha3_256, Sha3_384, Sha3_512};
+use std::sync::LazyLock;
 
 /// Longest digest, in bytes.
 pub(crate) const DIGEST_MAX: usize = 128;
 
-const CRC64: crc::Crc<u64> = crc::Crc::<u64>::new(&crc::Algorithm { init: 0, ..crc::CRC_64_REDIS });
-const CRC32: crc::Crc<u32> =
-    crc::Crc::<u32>::new(&crc::Algorithm { xorout: 0, check: 0, residue: 0, ..crc::CRC_32_CKSUM });
-const CRC16: crc::Crc<u16> = crc::Crc::<u16>::new(&crc::CRC_16_ARC);
+/// CRC-64 with the polynomial of Jones, as Redis has it.
+static CRC64: LazyLock<CrcParams> =
+    LazyLock::new(|| CrcParams::new("CRC-64/REDIS", 64, 0xad93_d235_94c9_35a9, 0, true, 0, 0));
+/// CRC-32 of cksum, without the length behind the data and not inverted at the end.
+static CRC32: LazyLock<CrcParams> =
+    LazyLock::new(|| CrcParams::new("CRC-32/CKSUM without xorout", 32, 0x04c1_1db7, 0, false, 0, 0));
 const CRC7: crc::Crc<u8> = crc::Crc::<u8>::new(&crc::CRC_7_MMC);
 /// Seed of fio's XXH32.
 const XXH_SEED: u32 = 1;
@@ -42,7 +46,7 @@ impl DigestBytes {
 
 /// CRC-32C as fio has it: started from all ones, not inverted at the end.
 pub(crate) fn crc32c_of(data: &[u8]) -> u32 {
-    !crc32c::crc32c(data)
+    !crc32_iscsi(data)
 }
 
 /// The digest of `data`; empty where the protection has none.
@@ -52,11 +56,11 @@ pub fn digest(protection: Protection, data: &[u8]) -> DigestBytes {
             DigestBytes::new(&[])
         }
         Protection::Crc7 => DigestBytes::new(&[CRC7.checksum(data)]),
-        Protection::Crc16 => DigestBytes::new(&CRC16.checksum(data).to_le_bytes()),
-        Protection::Crc32 => DigestBytes::new(&CRC32.checksum(data).to_le_bytes()),
+        Protection::Crc16 => first_bytes::<2>(checksum(CrcAlgorithm::Crc16Arc, data)),
+        Protection::Crc32 => first_bytes::<4>(checksum_with_params(*CRC32, data)),
         Protection::Crc32c => DigestBytes::new(&crc32c_of(data).to_le_bytes()),
         Protection::Xxhash => DigestBytes::new(&xxhash_rust::xxh32::xxh32(data, XXH_SEED).to_le_bytes()),
-        Protection::Crc64 => DigestBytes::new(&CRC64.checksum(data).to_le_bytes()),
+        Protection::Crc64 => first_bytes::<8>(checksum_with_params(*CRC64, data)),
         Protection::Md5 => DigestBytes::new(&Md5::digest(data)),
         Protection::Sha1 => sha1_words(data),
         Protection::Sha3_224 => DigestBytes::new(&Sha3_224::digest(data)),
@@ -66,6 +70,11 @@ pub fn digest(protection: Protection, data: &[u8]) -> DigestBytes {
         Protection::Sha256 => buffer_256(data),
         Protection::Sha512 => buffer_512(data),
     }
+}
+
+/// A checksum of `LENGTH` bytes, the least first.
+fn first_bytes<const LENGTH: usize>(checksum: u64) -> DigestBytes {
+    DigestBytes::new(&checksum.to_le_bytes()[..LENGTH])
 }
 
 /// SHA-1 as five words of the machine, least byte first.
@@ -123,6 +132,22 @@ fn buffer_512(data: &[u8]) -> DigestBytes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crc::{Algorithm, CRC_16_ARC, CRC_32_CKSUM, CRC_32_ISCSI, CRC_64_REDIS, Crc};
+    use proptest::prelude::*;
+
+    proptest! {
+        /// What takes many bytes at once against what takes one after the other, for lengths around those of all its steps.
+        #[test]
+        fn checksums_are_those_of_the_catalogue(data in prop::collection::vec(any::<u8>(), 0..1500)) {
+            const CKSUM: Algorithm<u32> = Algorithm { xorout: 0, ..CRC_32_CKSUM };
+            const REDIS: Algorithm<u64> = CRC_64_REDIS;
+            let found = |protection| digest(protection, &data).bytes().to_vec();
+            prop_assert_eq!(found(Protection::Crc16), Crc::<u16>::new(&CRC_16_ARC).checksum(&data).to_le_bytes());
+            prop_assert_eq!(found(Protection::Crc32), Crc::<u32>::new(&CKSUM).checksum(&data).to_le_bytes());
+            prop_assert_eq!(found(Protection::Crc32c), (!Crc::<u32>::new(&CRC_32_ISCSI).checksum(&data)).to_le_bytes());
+            prop_assert_eq!(found(Protection::Crc64), Crc::<u64>::new(&REDIS).checksum(&data).to_le_bytes());
+        }
+    }
 
     /// What fio 3.33 laid down behind its header in a block of 512 bytes with `--verify_pattern=0x000102…3f`.
     #[test]

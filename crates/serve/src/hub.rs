@@ -5,7 +5,7 @@ use fathom_report::{Gauges, Live, live};
 use fathom_run::{Progress, Sink, SinkError};
 use fathom_schema::Event;
 use std::collections::VecDeque;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use tokio::sync::watch;
 
@@ -35,6 +35,25 @@ struct Log {
     forgotten: u64,
     last: u64,
     is_over: bool,
+}
+
+impl Log {
+    /// Keeps an event. Returns its number.
+    fn add(&mut self, kind: &'static str, text: String) -> u64 {
+        self.last += 1;
+        let told = Told { number: self.last, kind, text: text.into() };
+        if kind == "targets" {
+            self.targets = Some(told);
+        } else if matches!(kind, "interval" | "figures" | "host" | "preparing") {
+            self.intervals.push_back(told);
+            if self.intervals.len() > INTERVALS_MAX {
+                self.forgotten = self.intervals.pop_front().map_or(0, |told| told.number);
+            }
+        } else {
+            self.milestones.push(told);
+        }
+        self.last
+    }
 }
 
 /// The events of one run.
@@ -67,32 +86,24 @@ impl Hub {
     }
 
     fn add(&self, kind: &'static str, text: String) {
-        let number = {
-            let mut log = self.log();
-            log.last += 1;
-            let told = Told { number: log.last, kind, text: text.into() };
-            if kind == "targets" {
-                log.targets = Some(told);
-            } else if matches!(kind, "interval" | "figures" | "host" | "preparing") {
-                log.intervals.push_back(told);
-                if log.intervals.len() > INTERVALS_MAX {
-                    log.forgotten = log.intervals.pop_front().map_or(0, |told| told.number);
-                }
-            } else {
-                log.milestones.push(told);
-            }
-            log.last
-        };
+        let number = self.log().add(kind, text);
         self.changed.send_replace(number);
     }
 
-    fn end(&self) {
+    /// Adds the last of what is told. Whoever hears of it finds the run over, and may begin another.
+    fn end(&self, rest: Vec<(&'static str, String)>) {
         let last = {
             let mut log = self.log();
+            rest.into_iter().for_each(|(kind, text)| _ = log.add(kind, text));
             log.is_over = true;
             log.last
         };
         self.changed.send_replace(last + 1);
+    }
+
+    /// Whether no more will come.
+    pub(crate) fn is_over(&self) -> bool {
+        self.log().is_over
     }
 
     /// All events after `number` that are here.
@@ -128,27 +139,36 @@ impl Hub {
         let (queue, events) = channel();
         let hub = self.clone();
         let spawned =
-            std::thread::Builder::new().name("fathom-live".to_owned()).spawn(move || tell(&hub, &events));
+            std::thread::Builder::new().name("fathom-live".to_owned()).spawn(move || tell(&hub, events));
         HubSink { queue: spawned.is_ok().then_some(queue) }
     }
 }
 
-fn tell(hub: &Hub, events: &Receiver<Queued>) {
+fn tell(hub: &Hub, events: impl IntoIterator<Item = Queued>) {
     let mut gauges = Gauges::default();
+    // The end, and what may come behind it: told when the sink is dropped, since the record is whole only then.
+    let mut rest = Vec::new();
+    let mut is_ending = false;
     for queued in events {
-        match queued {
+        let told: Vec<(&'static str, String)> = match queued {
             Queued::Event(event) => {
+                is_ending |= matches!(*event, Event::RunFinished(_));
                 // What was left to be told of a step comes before its end.
                 let (figures, live) = (gauges.take(&event), live(&event));
                 let is_end = matches!(*event, Event::StepFinished(_));
                 let (before, after) = if is_end { (figures, Vec::new()) } else { (Vec::new(), figures) };
                 let told = before.into_iter().chain(live).chain(after);
-                told.for_each(|live| hub.add(kind_of(&live), json(&live)));
+                told.map(|live| (kind_of(&live), json(&live))).collect()
             }
-            Queued::Preparing(text) => hub.add("preparing", text),
+            Queued::Preparing(text) => vec![("preparing", text)],
+        };
+        if is_ending {
+            rest.extend(told);
+        } else {
+            told.into_iter().for_each(|(kind, text)| hub.add(kind, text));
         }
     }
-    hub.end();
+    hub.end(rest);
 }
 
 fn json(live: &Live) -> String {
@@ -230,8 +250,8 @@ mod tests {
         assert_eq!(numbers(0)[..2], [1, 3]);
         assert!(hub.since(0).has_gap && hub.since(3).has_gap);
         assert!(!hub.since(4).has_gap);
-        hub.end();
-        assert!(hub.since(0).is_over);
+        hub.end(Vec::new());
+        assert!(hub.since(0).is_over && hub.is_over());
     }
 
     #[test]
@@ -251,16 +271,34 @@ mod tests {
         assert!(!hub.since(0).has_gap, "those before it had nothing that it has not");
     }
 
+    fn finished() -> Event {
+        Event::RunFinished(fathom_schema::RunFinished {
+            outcome: fathom_schema::Outcome::Complete,
+            wall_ms: 5,
+            drives: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn the_end_is_not_told_before_the_record_is_whole() {
+        let hub = Hub::default();
+        let mut queued = vec![Queued::Event(Box::new(finished())), Queued::Preparing("a".to_owned())].into_iter();
+        // Asked for the next one, what came before is dealt with; the run still has its record to write.
+        let events = std::iter::from_fn(|| {
+            assert!(hub.since(0).told.is_empty() && !hub.is_over());
+            queued.next()
+        });
+        tell(&hub, events);
+        let told: Vec<_> = hub.since(0).told.iter().map(|told| told.kind).collect();
+        assert_eq!(told, ["run_finished", "preparing"]);
+        assert!(hub.is_over());
+    }
+
     #[test]
     fn the_end_of_the_run_is_the_end_of_its_events() {
         let hub = Hub::default();
         let mut sink = hub.sink();
-        let finished = fathom_schema::RunFinished {
-            outcome: fathom_schema::Outcome::Complete,
-            wall_ms: 5,
-            drives: Vec::new(),
-        };
-        sink.event(&Event::RunFinished(finished)).expect("it never fails");
+        sink.event(&finished()).expect("it never fails");
         let mut watch = hub.watch();
         drop(sink);
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("it can be made");

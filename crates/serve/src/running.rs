@@ -36,7 +36,7 @@ pub(crate) struct Active {
 
 impl Active {
     pub(crate) fn is_over(&self) -> bool {
-        self.hub.since(u64::MAX).is_over
+        self.hub.is_over()
     }
 }
 

@@ -123,7 +123,7 @@ impl VerifyState {
 
 /// CRC-32C as fio has it: started from all ones, not inverted at the end.
 fn crc_of(data: &[u8]) -> u32 {
-    !crc32c::crc32c(data)
+    !crc_fast::crc32_iscsi(data)
 }
 
 fn u64_at(bytes: &[u8], at: usize) -> u64 {
