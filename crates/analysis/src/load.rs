@@ -7,6 +7,7 @@ pub use rates::Rates;
 
 use crate::queues;
 use crate::scaling::{Answers, LatencyLimit, Point, Weighting, answers, measured_limit};
+pub use fathom_metrics::operations_for;
 use fathom_metrics::{Latency, bucket_of, merge_kind, merge_tally};
 use fathom_schema::{
     KindTally, LatencyGoal, LatencyTally, LoadAxis, OperationKind, Pacing, Question, Record, Step, Stream,
@@ -35,13 +36,6 @@ pub struct LoadPoint {
     pub dropped: u64,
     /// Most arrivals waiting at once.
     pub backlog_max: u64,
-}
-
-/// Operations of which one lies beyond a quantile.
-pub fn operations_for(q: f64) -> u64 {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
-    let needs = (1.0 / (1.0 - q) - 1e-6).ceil() as u64;
-    needs
 }
 
 impl LoadPoint {

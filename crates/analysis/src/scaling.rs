@@ -5,6 +5,7 @@
 
 mod choice;
 mod curve;
+mod estimate;
 mod fit;
 mod law;
 mod profile;
@@ -14,9 +15,10 @@ mod rivals;
 mod solve;
 mod verdict;
 
-pub use choice::{Answers, Estimate, LOADS_MIN, LatencyLimit, Lawless, Peak, answers};
+pub use choice::{Answers, LOADS_MIN, LatencyLimit, Lawless, Peak, answers};
 pub(crate) use curve::GAP;
 pub use curve::measured_limit;
+pub use estimate::Estimate;
 pub use fit::{Coefficient, Fit, Point, Weighting};
 pub use law::{Law, Operating};
 pub use verdict::Verdict;

@@ -161,16 +161,27 @@ pub(crate) fn text(
 
 /// Every law with its coefficients, and which was chosen.
 fn laws(answers: &Answers) -> String {
-    let mut text = "\n  law        error    AICc  coefficients ± standard error\n".to_owned();
-    for (at, fit) in answers.fits.iter().enumerate() {
+    let cells: Vec<(String, String)> = answers
+        .fits
+        .iter()
+        .map(|fit| {
+            let share = fit.max_relative_error * 100.0;
+            let error = if share < 1e4 { format!("{share:.1} %") } else { format!("{share:.1e} %") };
+            (error, fit.aicc.map_or_else(|| "–".to_owned(), |aicc| format!("{aicc:.1}")))
+        })
+        .collect();
+    let error_width = cells.iter().map(|(error, _)| error.chars().count()).max().unwrap_or(0).max(9);
+    let aicc_width = cells.iter().map(|(_, aicc)| aicc.chars().count()).max().unwrap_or(0).max(6);
+    let mut text = format!(
+        "\n  law      {:>error_width$}  {:>aicc_width$}  coefficients ± standard error\n",
+        "error", "AICc"
+    );
+    for (at, (fit, (error, aicc))) in answers.fits.iter().zip(cells).enumerate() {
         let mark = if answers.chosen == Some(at) { '*' } else { ' ' };
-        let share = fit.max_relative_error * 100.0;
         let coefficients: Vec<String> = fit.coefficients.iter().map(coefficient).collect();
         text += &format!(
-            "{mark} {:<7} {:>7} %{:>8}  {}\n",
+            "{mark} {:<7}  {error:>error_width$}  {aicc:>aicc_width$}  {}\n",
             fit.law.name(),
-            if share < 1e4 { format!("{share:.1}") } else { format!("{share:.1e}") },
-            fit.aicc.map_or_else(|| "–".to_owned(), |aicc| format!("{aicc:.1}")),
             coefficients.join(", ")
         );
     }

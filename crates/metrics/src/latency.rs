@@ -22,6 +22,13 @@ pub(crate) struct Tallied {
     sum_squares: u128,
 }
 
+/// Operations of which one lies beyond a quantile.
+pub fn operations_for(q: f64) -> u64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+    let needs = (1.0 / (1.0 - q) - 1e-6).ceil() as u64;
+    needs
+}
+
 impl Default for Tallied {
     fn default() -> Self {
         Self { count: 0, min_ns: u64::MAX, max_ns: 0, sum_ns: 0, sum_squares: 0 }

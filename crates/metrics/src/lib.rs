@@ -16,7 +16,7 @@ mod target;
 pub use cell::{Cell, CellShape, KindCell, depth_class, size_class};
 pub use fio::{FIO_BUCKETS, fio_bucket_of, fio_bucket_value, fio_counts, fio_quantile};
 pub use histogram::{BUCKETS, Histogram, bucket_bounds, bucket_of};
-pub use latency::Latency;
+pub use latency::{Latency, operations_for};
 pub use merge::{kinds_with_left, merge_kind, merge_latency, merge_sparse, merge_tally};
 pub use operation::{IssuedRow, OperationRow};
 pub use settling::{Settling, SteadySample};

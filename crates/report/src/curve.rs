@@ -425,6 +425,9 @@ pub fn sentence(answers: &Answers) -> String {
                 rate(answers.level.unwrap_or(best.x))
             )
         }
+        (Verdict::Retrograde, Some(_)) if !peak.is_of_law && best.n > answers.smallest => format!(
+            "More load does harm: {best_x} at load {best_n} is the most that was measured, and beyond it throughput falls."
+        ),
         (Verdict::Retrograde, Some(_)) if !peak.is_of_law => format!(
             "Throughput falls from the smallest load on: {best_x} at load {best_n} is the most measured; more load is lost."
         ),

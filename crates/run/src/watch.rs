@@ -1,8 +1,10 @@
-//! Whether a condition that ends the run holds: each interval of a step is looked at as it comes, all streams together. Only
-//! what is measured is looked at; a ramp ends nothing.
+//! Whether a condition that ends the run holds: each interval of a step is looked at as it comes, all streams together; a percentile is over as
+//! many as it takes to tell it. Only what is measured is looked at; a ramp ends nothing.
 
-use fathom_metrics::{Latency, merge_kind, merge_tally};
-use fathom_schema::{Bound, BoundFigure, Condition, Interval, KindTally, OperationKind, Phase, StreamTally};
+use fathom_metrics::{Latency, merge_kind, merge_tally, operations_for};
+use fathom_schema::{
+    Bound, BoundFigure, Condition, Interval, KindTally, LatencyTally, OperationKind, Phase, StreamTally,
+};
 use fathom_units::Nanos;
 
 /// The conditions of a step, and since when each of them holds.
@@ -27,6 +29,9 @@ struct Watched {
     held: Nanos,
     /// Failed operations that it is about, since the step began to measure: they are counted up.
     errors: f64,
+    /// What was done since it was looked at last, and in what time: a percentile takes operations of which one lies beyond it.
+    gathered: StreamTally,
+    gathered_in: Nanos,
 }
 
 #[derive(Debug)]
@@ -41,7 +46,13 @@ struct Pending {
 impl Watch {
     /// `adds_up`: of each stream, whether all of them together are made of it too.
     pub(crate) fn new(conditions: &[Condition], adds_up: Vec<bool>) -> Self {
-        let watched = |&condition: &Condition| Watched { condition, held: Nanos::ZERO, errors: 0.0 };
+        let watched = |&condition: &Condition| Watched {
+            condition,
+            held: Nanos::ZERO,
+            errors: 0.0,
+            gathered: StreamTally::default(),
+            gathered_in: Nanos::ZERO,
+        };
         Self {
             conditions: conditions.iter().map(watched).collect(),
             next: vec![0; adds_up.len()],
@@ -87,14 +98,11 @@ impl Watch {
         merge_tally(&mut tally, &std::mem::take(&mut self.carried));
         let length = end.since(start);
         let mut reason = None;
-        for Watched { condition, held, errors } in &mut self.conditions {
-            let mut found = figure(&condition.bound, &tally, length);
-            if condition.bound.figure == BoundFigure::Errors {
-                *errors += found.unwrap_or(0.0);
-                found = Some(*errors);
-            }
+        for watched in &mut self.conditions {
+            let Some((found, time)) = watched.look(&tally, length) else { continue };
+            let Watched { condition, held, .. } = watched;
             *held = match found {
-                Some(found) if condition.bound.holds(found) => held.after(length),
+                Some(found) if condition.bound.holds(found) => held.after(time),
                 _ => Nanos::ZERO,
             };
             if let Some(found) = found
@@ -103,18 +111,50 @@ impl Watch {
                 && reason.is_none()
             {
                 let found = condition.bound.print(found);
-                reason = Some(format!(
-                    "{condition}: {found} in the interval that ended after {}",
-                    end.approximate()
-                ));
+                let when = if time > length {
+                    format!("the {} that ended", time.approximate())
+                } else {
+                    "the interval that ended".to_owned()
+                };
+                reason = Some(format!("{condition}: {found} in {when} after {}", end.approximate()));
             }
         }
         reason
     }
 }
 
-/// The figure of an interval; a latency of no operation is none.
-fn figure(bound: &Bound, tally: &StreamTally, length: Nanos) -> Option<f64> {
+impl Watched {
+    /// Looks at what was done in a time: the figure, and in what time it was found; `None` as long as there is too little for one.
+    fn look(&mut self, tally: &StreamTally, length: Nanos) -> Option<(Option<f64>, Nanos)> {
+        let bound = &self.condition.bound;
+        match bound.figure {
+            BoundFigure::Quantile(q) => {
+                if answered(bound, tally) == 0 {
+                    (self.gathered, self.gathered_in) = (StreamTally::default(), Nanos::ZERO);
+                    return Some((None, length));
+                }
+                merge_tally(&mut self.gathered, tally);
+                self.gathered_in = self.gathered_in.after(length);
+                if !is_told(bound, q, &self.gathered) {
+                    return None;
+                }
+                let (tally, time) =
+                    (std::mem::take(&mut self.gathered), std::mem::take(&mut self.gathered_in));
+                Some((figure(bound, &tally, time), time))
+            }
+            BoundFigure::Errors => {
+                self.errors += figure(bound, tally, length).unwrap_or(0.0);
+                Some((Some(self.errors), length))
+            }
+            BoundFigure::Iops | BoundFigure::Bandwidth | BoundFigure::Mean | BoundFigure::Max => {
+                Some((figure(bound, tally, length), length))
+            }
+        }
+    }
+}
+
+/// What all kinds did that a bound is about.
+fn merged(bound: &Bound, tally: &StreamTally) -> Option<KindTally> {
     let mut all: Option<KindTally> = None;
     let is_meant = |kind: &KindTally| match bound.kind {
         Some(only) => kind.kind == only,
@@ -126,9 +166,33 @@ fn figure(bound: &Bound, tally: &StreamTally, length: Nanos) -> Option<f64> {
             None => all = Some(kind.clone()),
         }
     }
+    all
+}
+
+/// From an operation's arrival to its end.
+fn response(kind: &KindTally) -> &LatencyTally {
+    kind.response.as_ref().unwrap_or(&kind.service)
+}
+
+fn answered(bound: &Bound, tally: &StreamTally) -> u64 {
+    merged(bound, tally).map_or(0, |all| response(&all).moments.count)
+}
+
+/// Whether a percentile is told: there are as many operations as have one beyond it, or two of fewer are above the limit already, so that it will
+/// be as well, whatever follows.
+fn is_told(bound: &Bound, q: f64, tally: &StreamTally) -> bool {
+    let Some(all) = merged(bound, tally) else { return false };
+    let count = response(&all).moments.count;
+    let second_largest = || Latency::quantile_of(response(&all), 1.0 - 1.5 / count as f64);
+    count >= operations_for(q)
+        || bound.is_above && count >= 2 && second_largest().is_some_and(|ns| bound.holds(ns as f64 / 1e9))
+}
+
+/// The figure of an interval; a latency of no operation is none.
+fn figure(bound: &Bound, tally: &StreamTally, length: Nanos) -> Option<f64> {
     let seconds = length.as_secs_f64();
     let per_second = |count: u64| (seconds > 0.0).then(|| count as f64 / seconds);
-    let Some(all) = all else {
+    let Some(all) = merged(bound, tally) else {
         // Nothing was done: that is no rate, and no error.
         return match bound.figure {
             BoundFigure::Iops | BoundFigure::Bandwidth => per_second(0),
@@ -136,7 +200,7 @@ fn figure(bound: &Bound, tally: &StreamTally, length: Nanos) -> Option<f64> {
             BoundFigure::Mean | BoundFigure::Quantile(_) | BoundFigure::Max => None,
         };
     };
-    let response = all.response.as_ref().unwrap_or(&all.service);
+    let response = response(&all);
     let answered = response.moments.count > 0;
     match bound.figure {
         BoundFigure::Iops => per_second(all.operations),
@@ -209,6 +273,16 @@ mod tests {
         check("errors > 2", &[(10, 1, 2), fast, (10, 1, 1)], Some(3));
         check("write.errors > 0", &[fast, (10, 1, 1)], None);
         check("bandwidth < 1MB/s", &[fast, slow], Some(2));
+        // A percentile takes as many operations as have one beyond it.
+        let one_slow = [fast, (1, 20, 0), fast];
+        check("p99.99 > 10ms", &one_slow.repeat(6), None);
+        check("p99.9 > 10ms", &one_slow, None);
+        check("p99.99 < 10ms", &[fast; 12], Some(10));
+        check("p99.99 < 10ms", &[fast; 9], None);
+        // Two that are slow are more than there may be of so many: a device that hardly does anything is not waited for.
+        check("p99.99 > 10ms", &[fast, (2, 20, 0)], Some(2));
+        check("p99.99 > 10ms for 3s", &[(10, 20, 0); 4], Some(3));
+        check("p99.99 > 10ms for 3s", &[(10, 20, 0), (10, 20, 0), (0, 0, 0), (10, 20, 0), (10, 20, 0)], None);
     }
 
     #[test]

@@ -207,7 +207,7 @@ impl FromStr for Threshold {
     }
 }
 
-/// What ends a run: a bound that holds in every interval for so long.
+/// What ends a run: a bound that holds in every interval for so long; one of a percentile in every so many as tell it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Condition {
     /// What has to hold.

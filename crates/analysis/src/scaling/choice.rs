@@ -1,6 +1,7 @@
 //! Which law a curve follows, if any, and the answers it gives: the peak, the knee, the load for 95 % of the most, the
 //! load at which latency reaches a limit. Every answer has an interval; one that lies beyond the data says so.
 
+use super::estimate::{Estimate, as_far_up, at_least, bare, from_below, interval, one_at_least};
 use super::fit::{Fit, Point, SHARPNESS_MAX, Weighting};
 use super::law::{Law, Operating};
 use super::profile::n_at_95_percent;
@@ -8,7 +9,7 @@ use super::remarks::{
     lack_of_fit, lawless, mixed, of_lawless, open_ceiling, remarks, units_between, unmeasured,
 };
 use super::resample::{AGAIN_MIN, resample};
-use super::rivals::{Resampled, hull, rivals};
+use super::rivals::{Resampled, hull, rivals, unmeasured_peak};
 use super::{curve, verdict::Verdict, verdict::kinks_at_last};
 use crate::statistics::{f_beyond, runs_p};
 
@@ -33,15 +34,6 @@ pub(super) const AICC_DECISIVE: f64 = 10.0;
 pub(super) const AICC_SUPPORTED: f64 = 7.0;
 /// Difference by which two of it are the same.
 pub(super) const AICC_SAME: f64 = 1e-6;
-/// A figure with its 95 % interval; `None` where the data carries none.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Estimate {
-    /// The figure.
-    pub value: f64,
-    /// 95 % interval; one that ends with infinity is one-sided: the data bounds the figure from below alone.
-    pub interval: Option<(f64, f64)>,
-}
-
 /// Where throughput is highest.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Peak {
@@ -181,8 +173,11 @@ pub fn answers(
     let lacks_fit = chosen.is_some_and(|at| lacks_fit(&fits[at], points, weighting));
     let again = |at: usize| Resampled::of(resample(&fits[at], points, weighting, lacks_fit, seed));
     let Resampled { laws: resampled, unbounded } = chosen.map(again).unwrap_or_default();
-    let rivals: Vec<Resampled> =
-        rivals(&fits, chosen, points, weighting, &loads).into_iter().map(again).collect();
+    let supported = rivals(&fits, chosen, points, weighting, &loads);
+    let between = |at: &usize| unmeasured_peak(&fits[*at], &loads);
+    let (peaks_between, gap) =
+        (chosen.as_ref().and_then(between), chosen.iter().chain(&supported).find_map(between));
+    let rivals: Vec<Resampled> = supported.into_iter().map(again).collect();
     let law = chosen.map(|at| fits[at].law);
     let n_max = loads.last().map_or(0.0, |load| load.n);
     // What has no noise has no width.
@@ -191,13 +186,14 @@ pub fn answers(
         let value = figure(&law?)?;
         let own = if is_exact { Some((value, value)) } else { interval(laws, figure) };
         let of_rivals = rivals.iter().filter_map(|rival| interval(of_rival(rival), figure));
-        Some(Estimate { value, interval: own.map(|own| of_rivals.fold(own, hull)) })
+        // Where a few points are far off, resamples may all lie on one side.
+        Some(Estimate { value, interval: own.map(|own| hull(of_rivals.fold(own, hull), (value, value))) })
     };
     let estimate = |figure: Figure<'_>| estimate_over(&resampled, |rival| &rival.laws, figure);
     let mut verdict = Verdict::of(chosen.map(|at| &fits[at]), &loads, points.len());
     // What only grew, or only fell, tells nothing of what lies beyond.
     let bends = verdict != Verdict::Linear && !law.is_some_and(|law| falls_throughout(&law, &loads));
-    let peak = peak(law.filter(|_| bends), &loads, n_max, &estimate);
+    let peak = peak(law.filter(|_| bends && peaks_between.is_none()), &loads, n_max, &estimate);
     let passed = law.filter(|_| lacks_fit).and_then(|law| passed(&law, &loads, points));
     let most_shown = best(&loads).map_or(0.0, |load| load.x + load.margin.unwrap_or(0.0));
     // Below the smallest load there is nothing to read off.
@@ -205,7 +201,7 @@ pub fn answers(
     let within = |figure: Option<Estimate>| figure.filter(|figure| figure.value >= smallest);
     let units_between = law.filter(|_| bends).and_then(|law| units_between(&law, &loads));
     let best = best(&loads).map_or(Operating { n: 0.0, x: 0.0 }, |load| Operating { n: load.n, x: load.x });
-    let tells_by_one = bends && law.is_some_and(|law| kinks_at_last(&law, &loads));
+    let tells_by_one = bends && (gap.is_some() || law.is_some_and(|law| kinks_at_last(&law, &loads)));
     let ceiling = passed
         .or_else(|| {
             ceiling(
@@ -216,7 +212,8 @@ pub fn answers(
         })
         .filter(|_| bends)
         .map(|found| if tells_by_one { from_below(found) } else { found });
-    let is_ceiling_open = ceiling.is_some_and(|ceiling| tells_by_one || is_open(&ceiling, &best));
+    let is_ceiling_open =
+        bends && gap.is_some() || ceiling.is_some_and(|ceiling| tells_by_one || is_open(&ceiling, &best));
     if is_ceiling_open && verdict == Verdict::Capped {
         // That it holds there would be known from loads beyond it alone.
         verdict = Verdict::Contention;
@@ -238,7 +235,7 @@ pub fn answers(
         knee,
         n_at_95_percent: within(match law {
             Some(_) if verdict == Verdict::Linear => None,
-            Some(_) if passed.is_some() => curve::share_of_best(points, 0.95),
+            Some(_) if passed.is_some() || peaks_between.is_some() => curve::share_of_best(points, 0.95),
             Some(law) => n_at_95_percent(&law, &resampled, &estimate, points, weighting).map(nearly),
             None => curve::share_of_best(points, 0.95),
         })
@@ -250,10 +247,7 @@ pub fn answers(
             .filter(|_| bends && units_between.is_none() && passed.is_none()),
         latency_limits: limits_s
             .iter()
-            .map(|&seconds| match measured_latency {
-                Some(latencies) => curve::measured_limit(points, latencies, seconds),
-                None => law_limit(law, points, seconds, n_max, &estimate),
-            })
+            .map(|&seconds| latency_limit(law, points, measured_latency, seconds, n_max, &estimate))
             .collect(),
         remarks: remarks(
             &fits,
@@ -265,7 +259,7 @@ pub fn answers(
         )
         .into_iter()
         .chain(lawless.filter(|_| verdict == Verdict::NoLaw).and_then(|why| of_lawless(why, &loads)))
-        .chain(is_ceiling_open.then(open_ceiling))
+        .chain(is_ceiling_open.then(|| open_ceiling(gap)))
         .chain(curve::apart(points, &loads))
         .chain(chosen.filter(|_| lacks_fit).map(|at| lack_of_fit(&fits[at])))
         .chain(units_between)
@@ -386,15 +380,27 @@ fn choose(fits: &[Fit], points: &[Point], weighting: Weighting, loads: &[curve::
     let falls = curve::falls(loads) && !is_noise;
     // A law that cannot fall is no law of a curve that does.
     fitting.retain(|&at| !falls || can_fall(at));
-    let best = fitting.iter().copied().min_by(|&a, &b| {
-        // The order of the list decides between laws that say the same.
-        if (aicc(a) - aicc(b)).abs() < AICC_SAME { a.cmp(&b) } else { aicc(a).total_cmp(&aicc(b)) }
-    })?;
+    let lowest = |among: &mut dyn Iterator<Item = usize>| {
+        among.min_by(|&a, &b| {
+            // The order of the list decides between laws that say the same.
+            if (aicc(a) - aicc(b)).abs() < AICC_SAME { a.cmp(&b) } else { aicc(a).total_cmp(&aicc(b)) }
+        })
+    };
+    let closest = lowest(&mut fitting.iter().copied())?;
+    // One whose peak no load came near gives way to one that says of what was measured as much and of the rest less.
+    let is_measured = |at: &usize| unmeasured_peak(&fits[*at], loads).is_none();
+    let bends = |at: &usize| !matches!(fits[*at].law, Law::Linear { .. });
+    let best = if is_measured(&closest) {
+        closest
+    } else {
+        let other = lowest(&mut fitting.iter().copied().filter(|at| is_measured(at) && bends(at)));
+        other.filter(|&other| aicc(other) < aicc(closest) + AICC_DECISIVE).unwrap_or(closest)
+    };
     // Where a straight line does as well, or nearly, nothing tells that throughput bends; and where it passes some loads by too much
     // to be taken for the law, nothing tells which it is.
     let line = (0..fits.len()).find(|&at| matches!(fits[at].law, Law::Linear { .. }) && !falls);
     let has_support = |line: usize| {
-        aicc(line) < aicc(best) + AICC_SUPPORTED && !is_bent(&fits[line], &fits[best], points.len())
+        aicc(line) < aicc(closest) + AICC_SUPPORTED && !is_bent(&fits[line], &fits[closest], points.len())
     };
     match line.filter(|&line| !fits[best].is_exact() && has_support(line)) {
         Some(line) => fitting.contains(&line).then_some(line),
@@ -529,38 +535,11 @@ pub(super) fn is_possible(law: &Law, loads: &[curve::Load]) -> bool {
     loads.iter().map(|load| law.throughput(load.n)).all(|x| x.is_finite() && x > 0.0)
 }
 
-/// Lower end of what a figure is at least, one-sided 95 %, over resampled laws; one that does not have it has no bound to it. With
-/// it goes no upper end: infinity.
-fn at_least(laws: &[Law], figure: &dyn Fn(&Law) -> Option<f64>) -> Option<(f64, f64)> {
-    let mut values: Vec<f64> = laws.iter().map(|law| figure(law).unwrap_or(f64::INFINITY)).collect();
-    values.sort_by(f64::total_cmp);
-    let low = (!values.is_empty()).then(|| crate::statistics::nearest_rank(&values, 0.05))?;
-    low.is_finite().then_some((low, f64::INFINITY))
-}
-
-/// 2.5 % and 97.5 % of a figure over resampled laws; `None` when it exists in too few of them.
-fn interval(laws: &[Law], figure: &dyn Fn(&Law) -> Option<f64>) -> Option<(f64, f64)> {
-    let mut values: Vec<f64> = laws.iter().filter_map(figure).filter(|value| value.is_finite()).collect();
-    // A figure that a twentieth of the resamples does not have has no upper end.
-    if values.is_empty() || values.len() * 20 < laws.len() * 19 {
-        return None;
-    }
-    values.sort_by(f64::total_cmp);
-    let at = |q: f64| crate::statistics::nearest_rank(&values, q);
-    Some((at(0.025), at(0.975)))
-}
-
 /// Sharpness from which on it is at its other bound, where the law has a kink.
 const HARD: f64 = SHARPNESS_MAX * (1.0 - 1e-6);
 
 fn is_hard(law: &Law) -> bool {
     matches!(law, Law::SoftMin { sharpness, .. } if *sharpness >= HARD)
-}
-
-/// The estimate with an interval that reaches at least as far up as down: of a knee whose sharpness is at its bound. A load that came out high moves that knee down, and one that came out low makes it less sharp instead: resamples, which
-/// are drawn about the knee that was found, reach less far up than the truth may lie.
-fn as_far_up(found: Estimate) -> Estimate {
-    Estimate { interval: found.interval.map(|(low, high)| (low, high.max(2.0 * found.value - low))), ..found }
 }
 
 /// How many equal units a law has. Below a cap it is contention that tells.
@@ -570,16 +549,6 @@ fn units(law: &Law) -> Option<f64> {
         Law::Capped { alpha, .. } if *alpha > 0.0 => Some(1.0 / alpha),
         other => other.parallel_units(),
     }
-}
-
-/// There is no less than one unit.
-fn one_at_least(found: Estimate) -> Estimate {
-    Estimate { interval: found.interval.map(|(low, high)| (low.max(1.0), high.max(1.0))), ..found }
-}
-
-/// The estimate with an interval that has no upper end.
-fn from_below(found: Estimate) -> Estimate {
-    Estimate { interval: found.interval.map(|(low, _)| (low, f64::INFINITY)), ..found }
 }
 
 /// One resample in so many that has a kink leaves open whether there is one.
@@ -592,10 +561,6 @@ fn at_a_kink(found: Estimate, resampled: &[Law], knee: Option<Estimate>) -> Esti
     let of_knee = knee.filter(|_| may_be).and_then(|knee| knee.interval).map(|(low, _)| 0.95 * low);
     let least = |low: f64| of_knee.map_or(low, |kink| kink.min(low));
     Estimate { interval: found.interval.map(|(low, high)| (least(low), high)), ..found }
-}
-
-const fn bare(value: f64) -> Estimate {
-    Estimate { value, interval: None }
 }
 
 pub(super) type Figure<'a> = &'a dyn Fn(&Law) -> Option<f64>;
@@ -638,13 +603,18 @@ fn best(loads: &[curve::Load]) -> Option<&curve::Load> {
     loads.iter().find(|load| load.x >= most)
 }
 
-fn law_limit(
+/// Where a latency is reached: by what was measured of it, or by Little's law and the law of the curve.
+fn latency_limit(
     law: Option<Law>,
     points: &[Point],
+    measured: Option<&[f64]>,
     seconds: f64,
     n_max: f64,
     estimate: &dyn Fn(Figure<'_>) -> Option<Estimate>,
 ) -> LatencyLimit {
+    if let Some(latencies) = measured {
+        return curve::measured_limit(points, latencies, seconds);
+    }
     let Some(_) = law else {
         let is_noise = curve::is_exceeded_by_noise(points, seconds);
         return if is_noise {

@@ -1,6 +1,7 @@
 //! The measured curve itself, without a law: means per load, and reading off between them. Does not fit.
 
-use super::choice::{Estimate, LatencyLimit};
+use super::choice::LatencyLimit;
+use super::estimate::Estimate;
 use super::fit::{Fit, Point};
 use crate::statistics::{Redraw, Sample, nearest_rank, t_quantile};
 

@@ -1,7 +1,8 @@
 //! How far a figure may lie off that hangs on how sharply a curve bends, where the loads hardly tell: by the profile likelihood of
 //! the sharpness of a soft minimum. Its errors are no normal ones, and resamples about a sharp knee are as sharp.
 
-use super::choice::{Estimate, Figure, is_mixed};
+use super::choice::{Figure, is_mixed};
+use super::estimate::Estimate;
 use super::fit::{Point, SHARPNESS_MAX, Weighting, soft_min_of, weigh};
 use super::law::Law;
 use crate::statistics::t_quantile;

@@ -184,8 +184,16 @@ fn superlinear(loads: &[curve::Load]) -> Option<String> {
     ))
 }
 
-/// What is to be said where the data does not tell what throughput approaches.
-pub(super) fn open_ceiling() -> String {
+/// What is to be said where the data does not tell what throughput approaches: since no load was measured in a gap, or none beyond the
+/// largest.
+pub(super) fn open_ceiling(gap: Option<(f64, f64)>) -> String {
+    if let Some((low, high)) = gap {
+        let (low, high) = ((low * 100.0).round() / 100.0, (high * 100.0).round() / 100.0);
+        return format!(
+            "no load between {low} and {high} was measured, where by a law that fits as well throughput would be far higher than at any that was: \
+             what it approaches, and what hangs on it, is not pinned down; measure loads between them"
+        );
+    }
     "what throughput approaches, and what hangs on it, is not pinned down by the loads that were measured: measure larger ones".to_owned()
 }
 

@@ -51,7 +51,83 @@ pub(super) fn rivals(
         .collect()
 }
 
+/// Times the most that was measured, its margin included, that a peak between two loads has to be for it to be no figure: the loads before it do
+/// not bend, and the one beyond it alone tells how far it is.
+const BEYOND_MEASURED: f64 = 1.2;
+
+/// The loads between which a law has a peak that is far above all that was measured.
+pub(super) fn unmeasured_peak(fit: &Fit, loads: &[curve::Load]) -> Option<(f64, f64)> {
+    let peak = fit.law.peak().filter(|_| !fit.is_exact())?;
+    let most = loads.iter().map(|load| load.x + load.margin.unwrap_or(0.0)).fold(0.0, f64::max);
+    let beyond = loads.partition_point(|load| load.n <= peak.n);
+    let (before, after) = (loads.get(beyond.checked_sub(1)?)?, loads.get(beyond)?);
+    (peak.x > BEYOND_MEASURED * most).then_some((before.n, after.n))
+}
+
 /// The smallest interval that holds both.
 pub(super) fn hull(one: (f64, f64), other: (f64, f64)) -> (f64, f64) {
     (one.0.min(other.0), one.1.max(other.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::choice::answers;
+    use super::super::verdict::Verdict;
+    use super::super::{Point, Weighting};
+    use crate::sample::normal;
+
+    /// A ceiling that one load alone lies on, far beyond the others: a law that falls passes it as well, with a peak in between that nothing
+    /// was measured near.
+    #[test]
+    fn a_peak_that_no_load_came_near_is_not_told() {
+        for (loads, cap) in [
+            (vec![1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 1024.0], 40.0),
+            (vec![1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 1000.0], 9.0),
+        ] {
+            let (mut open, mut missed) = (0, 0);
+            for seed in 0..60 {
+                let mut random = fastrand::Rng::with_seed(seed);
+                let mut measured =
+                    |&n: &f64| Point { n, x: 100.0 * n.min(cap) * (1.0 + 0.01 * normal(&mut random)) };
+                let points: Vec<Point> = loads.iter().map(&mut measured).collect();
+                let most = points.iter().map(|point| point.x).fold(0.0, f64::max);
+                for weighting in [Weighting::Relative, Weighting::Equal] {
+                    let found = answers(&points, None, weighting, &[], 1);
+                    assert!(found.peak.x.value < 1.2 * most, "{seed}: {:?}", found.peak);
+                    assert!(
+                        found.ceiling.is_none_or(|ceiling| ceiling.value < 1.2 * most),
+                        "{:?}",
+                        found.ceiling
+                    );
+                    let nearly = found.n_at_95_percent.and_then(|found| found.interval);
+                    let truth = 0.95 * cap;
+                    missed += usize::from(nearly.is_some_and(|(low, high)| truth < low || high < truth));
+                    let told = found.remarks.iter().any(|remark| remark.starts_with("no load between "));
+                    assert!(!told || found.is_ceiling_open, "{:?}", found.remarks);
+                    open += usize::from(told);
+                }
+            }
+            assert!(missed <= 12, "{missed} of 120 intervals at 95 % do not hold the truth");
+            assert!(open > 0, "of some the loads leave it open");
+        }
+    }
+
+    /// The fall was measured, the peak was not.
+    #[test]
+    fn a_fall_beyond_a_gap_is_one_without_its_peak() {
+        let law = |n: f64| 100.0 * n / (1.0 + 0.005 * (n - 1.0) + 5e-5 * n * (n - 1.0));
+        let mut random = fastrand::Rng::with_seed(3);
+        let mut points = Vec::new();
+        for n in [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 1000.0, 1500.0, 2000.0] {
+            points.extend((0..3).map(|_| Point { n, x: law(n) * (1.0 + 0.003 * normal(&mut random)) }));
+        }
+        let found = answers(&points, None, Weighting::Relative, &[], 1);
+        assert_eq!(found.verdict, Verdict::Retrograde, "{:?}", found.remarks);
+        assert!(!found.peak.is_of_law && found.peak.n.value == 32.0, "{:?}", found.peak);
+        assert!(
+            found.remarks.iter().any(|remark| remark.starts_with("no load between 32 and 1000 ")),
+            "{:?}",
+            found.remarks
+        );
+    }
 }

@@ -381,7 +381,7 @@ fn zeroes_read(view: &StepView<'_>, found: &mut Found) {
     let facts = view.record.started.facts.by_path();
     let has_holes = |path: &Path| {
         let file = facts.get(path).and_then(|fact| fact.file.as_ref());
-        file.is_some_and(surroundings::is_told_unwritten)
+        file.is_some_and(|file| surroundings::is_told_unwritten(view, path, file))
     };
     let sampled = view.step.finished.iter().flat_map(|finished| &finished.zero_blocks);
     for ZeroBlocks { path, block_bytes, blocks, sampled, zero } in sampled.filter(|one| !has_holes(&one.path))

@@ -3,8 +3,8 @@
 
 use super::{Found, StepView};
 use fathom_schema::{
-    DeviceNumber, EnvironmentFact, Facts, FileFact, OperationKind, Record, Severity, Stream, TargetFact,
-    TargetKind,
+    DeviceNumber, EnvironmentFact, Facts, FileFact, OperationKind, Record, Severity, Step, Stream,
+    TargetFact, TargetKind,
 };
 use fathom_units::Bytes;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -263,12 +263,13 @@ fn unwritten(view: &StepView<'_>, found: &mut Found) {
             let Some(TargetFact { file: Some(file), path, .. }) = fact_of(&facts, target) else {
                 continue;
             };
-            if !is_told_unwritten(file) || seen.contains(&path) {
+            let share = holes_read(view, path, file);
+            if share <= UNWRITTEN_MAX || seen.contains(&path) {
                 continue;
             }
             seen.push(path);
             found.weighed(
-                missing(file),
+                share,
                 "target.unwritten",
                 Severity::Invalid,
                 format!(
@@ -276,7 +277,7 @@ fn unwritten(view: &StepView<'_>, found: &mut Found) {
                     view.stream_place(stream),
                     path.display(),
                     Bytes(file.written.0).approximate(),
-                    missing(file) * 100.0
+                    share * 100.0
                 ),
                 "reads of holes never reach the device: write the file in full first",
             );
@@ -284,15 +285,49 @@ fn unwritten(view: &StepView<'_>, found: &mut Found) {
     }
 }
 
-/// Whether the holes of a file that is only read are told.
-pub(super) fn is_told_unwritten(file: &FileFact) -> bool {
-    // What fathom made it also fills before it reads.
-    !file.made_by_fathom && missing(file) > UNWRITTEN_MAX
+/// Whether it is told that what is read of a file has holes.
+pub(super) fn is_told_unwritten(view: &StepView<'_>, path: &Path, file: &FileFact) -> bool {
+    holes_read(view, path, file) > UNWRITTEN_MAX
 }
 
-/// The share of a file that is holes or unwritten.
-fn missing(file: &FileFact) -> f64 {
-    1.0 - file.written.0 as f64 / file.size.0.max(1) as f64
+/// The share of what a step reads of a file that is holes, at least: where they are is not known, so that all that is written may lie where
+/// it reads, be it from before the run or of the run itself.
+fn holes_read(view: &StepView<'_>, path: &Path, file: &FileFact) -> f64 {
+    // What fathom made it also fills before it reads.
+    if file.made_by_fathom {
+        return 0.0;
+    }
+    let read = reach(&view.step.started.step, path, OperationKind::Read).min(file.size.0);
+    let own = view.step.started.index;
+    let steps = view.record.steps.iter().filter(|step| step.started.index <= own);
+    let of_run = steps.map(|step| {
+        let moved = step.finished.as_ref().map_or(u64::MAX, |finished| {
+            let workers = finished.streams.iter().flat_map(|stream| &stream.workers);
+            let kinds = workers.flat_map(|worker| &worker.tally.kinds);
+            kinds.filter(|kind| kind.kind == OperationKind::Write).map(|kind| kind.bytes).sum()
+        });
+        reach(&step.started.step, path, OperationKind::Write).min(moved)
+    });
+    let written = of_run.fold(file.written.0, u64::saturating_add);
+    read.saturating_sub(written) as f64 / read.max(1) as f64
+}
+
+/// Bytes of a path that operations of a kind come to, each counted once.
+fn reach(step: &Step, path: &Path, kind: OperationKind) -> u64 {
+    let does = |stream: &&Stream| stream.workload.cases.iter().any(|case| case.kind == kind);
+    let workers = step.streams.iter().filter(does).flat_map(|stream| &stream.workers);
+    let is_meant =
+        |target: u32| step.targets.get(target as usize).and_then(path_of).is_some_and(|found| found == path);
+    let extents = workers.flat_map(|worker| &worker.extents).filter(|extent| is_meant(extent.target));
+    let mut parts: Vec<(u64, u64)> =
+        extents.map(|extent| (extent.start.0, extent.start.0.saturating_add(extent.length.0))).collect();
+    parts.sort_unstable();
+    let (mut bytes, mut until) = (0_u64, 0);
+    for (start, end) in parts {
+        bytes = bytes.saturating_add(end.saturating_sub(start.max(until)));
+        until = until.max(end);
+    }
+    bytes
 }
 
 /// Files that lie in memory, whatever I/O is asked for.

@@ -425,6 +425,44 @@ fn reads_of_holes_are_no_result() {
     assert!(ended.expect(0, &[]).out.contains("INVALID  target.unwritten"), "{ended:#?}");
 }
 
+/// A stage fills what the next one reads, and of a file with holes elsewhere only what is written is read.
+#[test]
+fn what_is_written_before_it_is_read_has_no_holes() {
+    let bench = Bench::new();
+    let invalid = "target.unwritten";
+    let sparse = |name: &str| {
+        let file = std::fs::File::create(bench.path(name)).expect("the folder is ours");
+        file.set_len(8 << 20).expect("it can be sparse");
+    };
+    let read = "rw=read\nbs=64k\nsize=8m\n";
+    for between in ["stonewall\n", "wait_for=w\n"] {
+        sparse("f");
+        bench.write(
+            "job.fio",
+            format!("[global]\nfilename=f\n[w]\nrw=write\nbs=64k\nsize=8m\n[r]\n{between}{read}"),
+        );
+        let ended = bench.fathom("run job.fio --overwrite --quiet");
+        assert!(!ended.expect(0, &[]).out.contains(invalid), "{ended:#?}");
+    }
+    // An eighth of it alone is written before: the others are holes still.
+    sparse("f");
+    bench.write(
+        "job.fio",
+        format!("[global]\nfilename=f\n[w]\nrw=write\nbs=64k\nsize=1m\n[r]\nstonewall\n{read}"),
+    );
+    let ended = bench.fathom("run job.fio --overwrite --quiet");
+    assert!(ended.expect(0, &[]).out.contains("88 % of the reads find holes"), "{ended:#?}");
+    bench.write("half", noise(4 << 20));
+    let half = std::fs::File::options().write(true).open(bench.path("half")).expect("it is ours");
+    half.set_len(16 << 20).expect("it can be sparse");
+    for (region, is_told) in [("size=4m", false), ("size=16m", true)] {
+        bench.write("job.fio", format!("[r]\nfilename=half\nrw=read\nbs=64k\n{region}\n"));
+        let ended = bench.fathom("run job.fio --quiet");
+        assert_eq!(ended.expect(0, &[]).out.contains(invalid), is_told, "{region}: {ended:#?}");
+        assert_eq!(ended.err.contains("plan.reads-unwritten"), is_told, "{region}: {ended:#?}");
+    }
+}
+
 /// What was written as zeros reads like what was never written.
 #[test]
 fn reads_of_zeros_are_told() {

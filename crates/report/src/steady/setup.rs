@@ -54,10 +54,14 @@ pub(super) fn fields(answer: &Answer) -> Table {
         .collect();
     let none = "none, as the standard wants it for this test".to_owned();
     add("preconditioning 1", if fills.is_empty() { none } else { fills.join("; ") });
+    // A test that is preconditioned by rounds of their own is steady twice.
+    let is_conditioning = |found: &&RoundsAnswer| found.title == "preconditioning";
+    let is_apart = rounds_of(answer).any(|found| is_conditioning(&found));
     for found in rounds_of(answer) {
-        add("preconditioning 2", dependent(found));
+        let is_test = is_apart && !is_conditioning(&found);
+        add(if is_test { "steady state" } else { "preconditioning 2" }, dependent(found));
     }
-    for found in rounds_of(answer).filter(|found| found.title != "preconditioning") {
+    for found in rounds_of(answer).filter(|found| !is_conditioning(found)) {
         add("test parameters", parameters(found));
     }
     for stimuli in stimuli(question) {
