@@ -125,8 +125,9 @@ impl Claims {
         let mut unshown = 0_u64;
         // Afterwards, so that a file that this run writes under another name is not taken for another run's.
         for path in written.iter().filter_map(|(path, is_written)| (!is_written).then_some(path)) {
-            if lock::is_written_elsewhere(path) {
-                let path = path.display();
+            let behind = self.written_behind(path);
+            if behind.is_some() || lock::is_written_elsewhere(path) {
+                let path = behind.as_deref().unwrap_or(path).display();
                 self.remarks.push(format!("{path} is being written by another process of fathom meanwhile"));
             } else if self.of(path).is_some() {
                 self.used.expect_still(path);
@@ -155,6 +156,9 @@ impl Claims {
             if lock::for_writing(device) == Lock::Taken {
                 return Err(PrepareError::Taken { path: path.to_owned() });
             }
+            if let Some(path) = self.written_behind(path) {
+                return Err(PrepareError::Taken { path });
+            }
             lock::is_read_elsewhere(path)
         } else if matches!(self.files.get(path), Some(Judged::File(_))) {
             let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NONBLOCK;
@@ -178,6 +182,21 @@ impl Claims {
             self.remarks.push(format!("{path} is being read by another process of fathom meanwhile"));
         }
         Ok(())
+    }
+
+    /// The file behind a claimed loop device where another process writes to that. It is not locked: another loop device may show
+    /// another part of it. Its name is that of the mount namespace which made the device, so that from within another it may not be found.
+    fn written_behind(&self, path: &Path) -> Option<PathBuf> {
+        let number = self.devices.get(path)?;
+        let node = PathBuf::from(format!("/sys/dev/block/{}:{}", number.major, number.minor));
+        // Of a partition the folder is within that of its device.
+        let told = ["loop/backing_file", "../loop/backing_file"]
+            .iter()
+            .find_map(|file| std::fs::read_to_string(node.join(file)).ok());
+        let file = told.map(|text| PathBuf::from(text.trim_end_matches('\n')))?;
+        // A job may read through the device what it writes to the file.
+        let is_own = file.metadata().is_ok_and(|meta| self.locks((meta.dev(), meta.ino())));
+        (!is_own && lock::is_written_elsewhere(&file)).then_some(file)
     }
 
     /// Keeps other runs from writing to an open file until the end of this one.

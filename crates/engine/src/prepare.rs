@@ -68,7 +68,7 @@ pub enum PrepareError {
         /// What differs.
         what: String,
     },
-    /// Another process of fathom writes to it.
+    /// Another process writes to it: it holds its lock, as those of fathom do.
     Taken {
         /// Which path.
         path: PathBuf,
@@ -130,8 +130,8 @@ impl fmt::Display for PrepareError {
             }
             Self::Taken { path } => write!(
                 f,
-                "{} is being written by another process of fathom; wait for its end, or put both loads into one job as \
-                 two streams",
+                "{} is being written by another process, of fathom or of a program that locks it as well (flock); wait for its \
+                 end, or put both loads into one job as two streams",
                 path.display()
             ),
             Self::Stopped => write!(f, "stopped while preparing"),

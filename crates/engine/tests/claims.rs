@@ -214,6 +214,29 @@ fn steps_run_on_what_was_claimed() {
     }
 }
 
+/// Two ways lead to one content: the loop device, and the file behind it that another process writes.
+#[test]
+fn a_file_that_is_being_written_is_not_written_through_its_loop_device() {
+    let _alone = alone();
+    let mut stage = Stage::new();
+    let (device, image) = match stage.device("image", 2 * MIB) {
+        Ok(both) => both,
+        Err(why) => return skip("a file behind a loop device", &why),
+    };
+    let facts = facts(&[&device]);
+    let locked = std::fs::File::open(&image).unwrap();
+    // Of another open of the file, as a lock of another process.
+    rustix::fs::flock(&locked, rustix::fs::FlockOperation::NonBlockingLockExclusive).unwrap();
+    let error =
+        Claims::take(&[writing(&device)], &facts).expect_err("the file behind it is written").to_string();
+    assert!(error.contains(text(&image)) && error.contains("being written"), "{error}");
+    let reading = step(&device, EngineKind::Psync, OperationKind::Read);
+    let claims = Claims::take(&[reading], &facts).expect("who reads harms nobody");
+    assert!(matches!(claims.remarks(), [remark] if remark.contains(text(&image))), "{:?}", claims.remarks());
+    drop((claims, locked));
+    Claims::take(&[writing(&device)], &facts).expect("nobody writes to it any more");
+}
+
 #[test]
 fn a_device_that_was_not_claimed_is_not_opened() {
     let _alone = alone();

@@ -45,6 +45,8 @@ pub(crate) struct Loaded {
     /// Warnings are kept with the run, as its notes, and are messages only where somebody watches standard error: to
     /// wrappers of fio whatever it says there is a failure.
     pub(crate) keeps_warnings: bool,
+    /// A document is shown where messages are, so that even there warnings are but notes of it.
+    pub(crate) shows_document: bool,
 }
 
 /// An Iometer configuration and what became of it.
@@ -61,7 +63,7 @@ pub(crate) struct Configuration {
 impl Loaded {
     /// Whether its warnings are messages.
     pub(crate) fn says_warnings(&self) -> bool {
-        !self.keeps_warnings || terminal::shows_messages()
+        !self.keeps_warnings || (terminal::shows_messages() && !self.shows_document)
     }
 
     /// The warnings that are kept with the run, a line each.

@@ -138,9 +138,11 @@ mod tests {
     proptest! {
         /// What takes many bytes at once against what takes one after the other, for lengths around those of all its steps.
         #[test]
-        fn checksums_are_those_of_the_catalogue(data in prop::collection::vec(any::<u8>(), 0..1500)) {
+        fn checksums_are_those_of_the_catalogue(mut data in prop::collection::vec(any::<u8>(), 0..1500), blocks in 0..16_usize) {
             const CKSUM: Algorithm<u32> = Algorithm { xorout: 0, ..CRC_32_CKSUM };
             const REDIS: Algorithm<u64> = CRC_64_REDIS;
+            // As long as the blocks that storage has.
+            data.extend((0_u8..=255).cycle().step_by(7).take(blocks * 4096));
             let found = |protection| digest(protection, &data).bytes().to_vec();
             prop_assert_eq!(found(Protection::Crc16), Crc::<u16>::new(&CRC_16_ARC).checksum(&data).to_le_bytes());
             prop_assert_eq!(found(Protection::Crc32), Crc::<u32>::new(&CKSUM).checksum(&data).to_le_bytes());

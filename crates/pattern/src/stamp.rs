@@ -122,6 +122,8 @@ impl Stamper {
     /// One that keeps to `rule`, for the worker `worker_index`. Of `content` it takes how much of it compresses, and
     /// to what.
     pub fn new(rule: &VerifyRule, content: &Content, worker_index: u32) -> Self {
+        // Tables are made with the first digest, which is none of the load's.
+        let _ = digest(rule.protection, &[]);
         let pattern = stretched(&rule.pattern);
         let pattern_length = pattern.iter().map(piece_length).sum();
         let interval = |quota| match quota {

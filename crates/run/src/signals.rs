@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// A signal that comes this soon after another is the same one: `timeout` of the GNU coreutils signals the program and then
-/// its group, which the program is in.
-const SAME_SIGNAL: Nanos = Nanos::millis(50);
+/// its group, which the program is in; a terminal signals the group, and a wrapper in it passes that on.
+const SAME_SIGNAL: Nanos = Nanos::millis(250);
 
 /// Lets writes beyond the limit of a file's size (`RLIMIT_FSIZE`) fail with an error, and not end the process: a stream or a
 /// record that meets it is told like any other.
@@ -26,12 +26,20 @@ pub struct Stop {
     raised: Arc<AtomicBool>,
     signal: Arc<AtomicUsize>,
     listens: Arc<AtomicBool>,
+    /// Longer than [`SAME_SIGNAL`] where not zero.
+    patience: Nanos,
 }
 
 impl Stop {
+    /// One that takes signals for the first one again for as long as `patience` after it.
+    pub fn patient(patience: Nanos) -> Self {
+        Self { patience, ..Self::default() }
+    }
+
     /// Lets SIGINT, SIGTERM and SIGHUP raise it, from the first call on; a process has one that does, since who listens
     /// never ends. A SIGHUP that the process was begun to ignore, as by `nohup`, stays ignored. A second signal ends the
-    /// process at once, should the first not get through (an operation that never completes).
+    /// process at once, should the first not get through (an operation that never completes); one that comes right behind the
+    /// first is none.
     ///
     /// # Errors
     /// Where the system lets no handler or no thread be made.
@@ -46,6 +54,7 @@ impl Stop {
             signals.add_signal(SIGHUP)?;
         }
         let stop = self.clone();
+        let same = SAME_SIGNAL.max(self.patience);
         let listen = move || {
             let mut first = None;
             for signal in signals.forever() {
@@ -56,7 +65,7 @@ impl Stop {
                         stop.signal.store(usize::try_from(signal).unwrap_or(0), Ordering::Relaxed);
                         stop.raise();
                     }
-                    Some(first) if now.since(first) < SAME_SIGNAL => {}
+                    Some(first) if now.since(first) < same => {}
                     // It fails for signals without a default only, which these are not.
                     Some(_) => drop(signal_hook::low_level::emulate_default_handler(signal)),
                 }

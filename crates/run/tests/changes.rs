@@ -102,6 +102,21 @@ fn a_change_that_another_replaces_at_once_is_told_as_such() {
     assert_eq!(told.wall_ms.len(), 3, "two steps and the end: {:?}", told.wall_ms);
 }
 
+/// More than can be issued, on a stream that is not changed itself: what waits is no part of the step that follows.
+#[test]
+fn what_waits_at_a_change_is_told_to_be_given_up() {
+    let changes = Changes::default();
+    changes.ask(RateChange { stream: "s".to_owned(), load: NewLoad::Rate(Iops(1000.0)) });
+    let mut told = Late::default();
+    let job = "[target.t]\nkind = \"null\"\n[stream.s]\nrate = \"100/s\"\n[stream.full]\nrate = \"20M/s\"\nqueue_depth = 1\n\
+               [stage.a]\ntime = \"300ms\"\n";
+    ran(job, changes, &mut told);
+    let of_waiting: Vec<&String> =
+        told.notes.iter().filter(|note| note.contains("still waited as the load was changed")).collect();
+    let [one] = of_waiting[..] else { panic!("{:?}", told.notes) };
+    assert!(one.contains("of the stream \"full\"") && one.contains("given up"), "{one}");
+}
+
 fn ran(job: &str, changes: Changes, sink: &mut dyn Sink) {
     let (job, found) = fathom_frontend::native::read("job", job);
     assert!(found.is_empty(), "{found:?}");

@@ -140,7 +140,7 @@ impl Hub {
         let hub = self.clone();
         let spawned =
             std::thread::Builder::new().name("fathom-live".to_owned()).spawn(move || tell(&hub, events));
-        HubSink { queue: spawned.is_ok().then_some(queue) }
+        HubSink { queue: spawned.is_ok().then_some(queue), hub: self.clone() }
     }
 }
 
@@ -198,6 +198,16 @@ enum Queued {
 pub(crate) struct HubSink {
     /// Absent when there is no thread to read it: viewers see nothing then, and the run goes on.
     queue: Option<Sender<Queued>>,
+    hub: Hub,
+}
+
+impl Drop for HubSink {
+    fn drop(&mut self) {
+        if self.queue.is_none() {
+            // Nobody else says that the run is over, which would be in the way of every other.
+            self.hub.end(Vec::new());
+        }
+    }
 }
 
 impl HubSink {
@@ -282,7 +292,8 @@ mod tests {
     #[test]
     fn the_end_is_not_told_before_the_record_is_whole() {
         let hub = Hub::default();
-        let mut queued = vec![Queued::Event(Box::new(finished())), Queued::Preparing("a".to_owned())].into_iter();
+        let mut queued =
+            vec![Queued::Event(Box::new(finished())), Queued::Preparing("a".to_owned())].into_iter();
         // Asked for the next one, what came before is dealt with; the run still has its record to write.
         let events = std::iter::from_fn(|| {
             assert!(hub.since(0).told.is_empty() && !hub.is_over());

@@ -30,16 +30,18 @@ use crate::output::Spared;
 use crate::session::{self, Attempt, Manner};
 use crate::{diagnose, output, terminal};
 use fallen::{Fallen, Permitted};
-use fathom_frontend::fio::{self, Eta, Extras, IdleProfile, JobClone, Switches};
+use fathom_frontend::fio::{self, Eta, Extras, IdleProfile, JobClone, OutputFormat, Switches};
 use fathom_model::{Diagnostic, Level};
 use fathom_run::{Asked, Changes, Stop};
 use fathom_schema::{Facts, Record};
 use fathom_store::Detail;
+use fathom_units::Nanos;
 use help::Help;
 use idle::Idleness;
 use outlook::Outlook;
 use parts::Ran;
 use reports::{Collected, Reports};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use trigger::Trigger;
 use watch::Watch;
@@ -53,6 +55,9 @@ pub(crate) const FAILED: u8 = 1;
 const FAILED_MAX: u8 = 127;
 /// fio's exit code after a signal.
 const FIO_SIGNALLED: u8 = 128;
+/// fio ignores signals behind the first: wrappers send a second one soon, and want the report. Not for ever, since a device that
+/// hangs lets no job end.
+const ENDING: Nanos = Nanos::secs(10);
 /// Codes of faults that fio warns of too.
 const FIO_WARNS: [&str; 3] = ["fio.no-runtime", "fio.map-off", "fio.verify-limited"];
 
@@ -114,6 +119,7 @@ pub(crate) fn run(arguments: &[String]) -> u8 {
         return FAILED;
     }
     loaded.keeps_warnings = !switches.warnings_fatal;
+    loaded.shows_document = shows_document(&switches);
     say_nowhere();
     let (spared, logs) = (spared_unplanned(&loaded), logs_of(&loaded.extras, &switches));
     match run_job(loaded, &consent, &switches) {
@@ -124,6 +130,12 @@ pub(crate) fn run(arguments: &[String]) -> u8 {
             FAILED
         }
     }
+}
+
+/// Whether a document goes to a terminal: a container or a remote shell that was given one has a program read all that comes
+/// from it, whether it went to standard output or to standard error.
+fn shows_document(switches: &Switches) -> bool {
+    switches.output.is_none() && !switches.wants(OutputFormat::Normal) && std::io::stdout().is_terminal()
 }
 
 /// Tells the folders of `directory` that are not there and hold no file of a job: of those that do, the plan tells.
@@ -273,7 +285,7 @@ fn run_job(loaded: Loaded, consent: &ConsentArgs, switches: &Switches) -> Result
     let parts = parts::of(loaded);
     let targets = parts::targets(&parts);
     // What ends the jobs ends those of all parts, when it comes between two of them too.
-    let stop = Stop::default();
+    let stop = Stop::patient(ENDING);
     let mut trigger = Trigger::new(&switches.trigger, stop.clone());
     for part in parts {
         let ended = run_part(
@@ -375,7 +387,10 @@ fn run_part(
     let manner = Manner {
         store: &store,
         keeping: keeping(),
-        live: switches.eta == Eta::Auto && !watch::has_line(switches) && terminal::shows_messages(),
+        live: switches.eta == Eta::Auto
+            && !watch::has_line(switches)
+            && terminal::shows_messages()
+            && !shows_document(switches),
         changes: Changes::default(),
         watchers: vec![&mut watch, trigger],
         stop: stop.clone(),

@@ -161,7 +161,7 @@ fn a_file_that_another_run_writes_is_left_to_it() {
     for name in ["own", "link"] {
         let line = format!("run --target {name} --read 0% --time 100ms --overwrite");
         let ended = bench.fathom(&line);
-        ended.expect(3, &[name, "being written by another process of fathom", "one job"]);
+        ended.expect(3, &[name, "being written by another process, of fathom", "one job"]);
         assert_eq!((bench.stored(), &*ended.out), (stored, ""), "{ended:?}");
     }
     bench.fathom("run --target link --time 100ms").expect(0, &[]);

@@ -2,6 +2,7 @@
 //! error for a failure.
 
 use crate::support::{Bench, FATHOM, skip, tool};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -192,4 +193,67 @@ fn no_key_below_fathoms_own_is_one_of_fios() {
     keys(&document, &mut theirs);
     assert!(ours.contains("percentiles_ns") && theirs.contains("percentile"), "{ours:?}");
     assert_eq!(ours.intersection(&theirs).collect::<Vec<_>>(), [] as [&String; 0]);
+}
+
+/// A container or a remote shell that was given a terminal: all that comes from it is read as one.
+#[test]
+fn a_document_on_a_terminal_is_nothing_but_the_document() {
+    let bench = Bench::new();
+    for options in ["--output-format=json", "--output-format=json --eta=never"] {
+        let line = format!("{FATHOM} {WARNED} --time_based --runtime=1 {options}");
+        let ended = bench.run(&["script", "-qec", &line, "/dev/null"]);
+        let document: Value =
+            serde_json::from_str(&ended.out).unwrap_or_else(|error| panic!("{error}: {ended:#?}"));
+        let notes = document["fathom"]["notes"].as_array().expect("fathom's key has notes");
+        assert!(notes.iter().any(|note| note.to_string().contains("plan.buffered-libaio")), "{notes:#?}");
+    }
+    let ended = bench.run(&["script", "-qec", &format!("{FATHOM} {WARNED} --minimal"), "/dev/null"]);
+    assert_eq!(ended.out.trim_end().lines().count(), 1, "{ended:#?}");
+    // Errors are said wherever it is.
+    let line = format!("{FATHOM} fio --name=a --filename=none/f --rw=read --output-format=json");
+    let ended = bench.run(&["script", "-qec", &line, "/dev/null"]);
+    assert!(ended.code != 0 && ended.out.contains("none/f"), "{ended:#?}");
+}
+
+/// Wrappers send a second signal while the first is obeyed; what was measured is reported all the same.
+#[test]
+fn signals_behind_the_first_cost_no_report() {
+    let bench = Bench::new();
+    let mut running = bench.start(
+        "fio --name=a --filename=f --rw=write --size=8m --time_based --runtime=60 --rate_iops=500 --output-format=json \
+         --output=out --eta=always --eta-newline=100ms --status-interval=100ms",
+    );
+    while !std::fs::read_to_string(bench.path("out")).is_ok_and(|text| text.contains("jobs")) {
+        assert!(running.is_running(), "it would go on for a minute");
+    }
+    running.signal(Signal::INT);
+    while running.is_running() {
+        running.signal(Signal::TERM);
+    }
+    let ended = running.ended();
+    assert_eq!(ended.code, 128, "{ended:#?}");
+    let text = std::fs::read_to_string(bench.path("out")).expect("it was written");
+    let documents = serde_json::Deserializer::from_str(&text).into_iter::<Value>();
+    let last = documents.map(|document| document.expect("each is whole")).last().expect("a report");
+    assert!(last["jobs"][0]["write"]["total_ios"].as_u64().is_some_and(|count| count > 0), "{last:#}");
+}
+
+/// Monitors divide by what the lines say: a ramp is no time in which nothing is done.
+#[test]
+fn reports_in_a_ramp_tell_what_is_done_in_it() {
+    let bench = Bench::new();
+    let line = "fio --name=a --filename=f --rw=read --size=1m --rate_iops=200 --time_based --runtime=1 --ramp_time=2 --minimal \
+                --status-interval=500ms";
+    let ended = bench.fathom(line).expect(0, &[]).out.clone();
+    let field = |line: &str, at: usize| -> u64 {
+        line.split(';').nth(at).and_then(|word| word.parse().ok()).unwrap_or(0)
+    };
+    // Fields 6 to 9: kilobytes, bandwidth, operations per second, runtime in milliseconds.
+    let told: Vec<[u64; 4]> = ended.lines().map(|line| [5, 6, 7, 8].map(|at| field(line, at))).collect();
+    assert!(told.len() >= 3, "one in the ramp, one behind it, and the last: {told:?}");
+    assert!(told.iter().all(|figures| figures.iter().all(|&figure| figure > 0)), "{told:?}");
+    assert!(
+        told.windows(2).any(|pair| pair[1][3] < pair[0][3]),
+        "figures begin anew behind the ramp: {told:?}"
+    );
 }

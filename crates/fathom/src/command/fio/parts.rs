@@ -63,7 +63,7 @@ pub(super) fn of(loaded: Loaded) -> Vec<Loaded> {
     if starts.is_empty() || loaded.diagnostics.has_errors() || loaded.check().has_errors() {
         return vec![loaded];
     }
-    let Loaded { job, diagnostics, extras, title, files, keeps_warnings, .. } = loaded;
+    let Loaded { job, diagnostics, extras, title, files, keeps_warnings, shows_document, .. } = loaded;
     let mut diagnostics = Some(diagnostics);
     let ends = starts.iter().copied().chain([job.stages.len()]);
     let parts = [0].into_iter().chain(starts.iter().copied()).zip(ends);
@@ -81,6 +81,7 @@ pub(super) fn of(loaded: Loaded) -> Vec<Loaded> {
                 title: title.clone(),
                 files: files.clone(),
                 keeps_warnings,
+                shows_document,
                 ..Loaded::default()
             }
         })

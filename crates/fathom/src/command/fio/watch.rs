@@ -10,10 +10,11 @@ use fathom_frontend::fio::{Eta, HeldTo, JobClone, OutputFormat, Switches};
 use fathom_metrics::{IssuedRow, OperationRow, merge_tally};
 use fathom_report::FioUnits;
 use fathom_run::{Asked, Sink, SinkError};
-use fathom_schema::{Event, Interval, OperationKind, Record, StreamTally};
+use fathom_schema::{Event, Interval, OperationKind, Phase, Record, StreamTally};
 use fathom_store::Detail;
 use fathom_units::Nanos;
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -181,7 +182,8 @@ impl<'a> Watch<'a> {
         if self.status_every > Nanos::ZERO && now >= self.status_next {
             self.status_next = past(now, self.status_every);
             let Collected { idleness, operations } = &self.collected;
-            let report = self.reports.text(record, Some(idleness), Some(operations), self.eta_s());
+            let (record, eta_s) = (so_far(record), self.eta_s());
+            let report = self.reports.text(&record, Some(idleness), Some(operations), eta_s);
             if !self.give_out(&report) {
                 self.status_every = Nanos::ZERO;
             }
@@ -214,7 +216,7 @@ impl<'a> Watch<'a> {
         let Some(path) = self.path.as_ref().filter(|_| is_signalled || is_by_file) else { return };
         if let Some(record) = self.held.as_ref().and_then(Held::record) {
             let idleness = Some(&self.collected.idleness);
-            self.give_out(&self.reports.text(&record, idleness, None, self.eta_s()));
+            self.give_out(&self.reports.text(&so_far(&record), idleness, None, self.eta_s()));
             return;
         }
         // Up to its last commit, a second ago at most: nobody pays for a record in memory that is never asked for. Latencies
@@ -222,11 +224,33 @@ impl<'a> Watch<'a> {
         match fathom_store::read_with(path, Detail::Whole, Vec::new()) {
             Ok(record) => {
                 let idleness = Some(&self.collected.idleness);
-                self.give_out(&self.reports.text(&record, idleness, None, self.eta_s()));
+                self.give_out(&self.reports.text(&so_far(&record), idleness, None, self.eta_s()));
             }
             Err(error) => terminal::message(&format!("warning: {error}")),
         }
     }
+}
+
+/// A record that still grows, for fio's reports: what jobs do in their ramp counts up to its end, from which on they begin anew.
+fn so_far(record: &Record) -> Cow<'_, Record> {
+    let Some(step) = record.steps.last().filter(|step| step.finished.is_none()) else {
+        return Cow::Borrowed(record);
+    };
+    let of_phase = |is_ramp: bool| {
+        let intervals =
+            step.intervals.iter().filter(move |interval| (interval.phase == Phase::Ramp) == is_ramp);
+        intervals.map(|interval| interval.stream).collect::<BTreeSet<u32>>()
+    };
+    let ramping = &of_phase(true) - &of_phase(false);
+    if ramping.is_empty() {
+        return Cow::Borrowed(record);
+    }
+    let mut record = record.clone();
+    let intervals = record.steps.last_mut().into_iter().flat_map(|step| &mut step.intervals);
+    intervals
+        .filter(|interval| ramping.contains(&interval.stream))
+        .for_each(|interval| interval.phase = Phase::Measure);
+    Cow::Owned(record)
 }
 
 /// Whether the file is there that asks for a report, which is taken away (fio 3.33).
