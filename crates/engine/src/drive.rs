@@ -248,7 +248,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     // Within the loops it takes registers from operations that have no syncs.
     #[inline(never)]
     fn perform_sync(&mut self, now: Nanos) -> Result<Nanos, EngineError> {
-        let Some(sync) = self.syncs.pending.take() else { return Ok(now) };
+        let Some(sync) = self.syncs.take() else { return Ok(now) };
         let sync = sync.operation(0);
         self.tell_of(&sync);
         self.perform_one(sync, now, None)
@@ -536,7 +536,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
 
     /// Gives the sync that became due to the engine; returns how many slots it took.
     fn stage_sync(&mut self) -> usize {
-        let Some(sync) = self.syncs.pending.take() else { return 0 };
+        let Some(sync) = self.syncs.take() else { return 0 };
         let slot = self.free.pop().expect("never asks beyond the queue depth");
         self.staged.push(slot);
         let sync = sync.operation(slot);

@@ -61,6 +61,8 @@ pub(crate) struct Syncs {
     written: Vec<(u64, u64)>,
     /// The sync that became due and has not gone out.
     pub(crate) pending: Option<PendingSync>,
+    /// Whether nothing went out after the last one, which was of all of a target.
+    is_last: bool,
 }
 
 impl Syncs {
@@ -75,14 +77,23 @@ impl Syncs {
             until_range: every(rule.range_every),
             written: vec![NOTHING_WRITTEN; extents],
             pending: None,
+            is_last: false,
             rule,
         }
+    }
+
+    /// The sync that became due, to be issued.
+    pub(crate) fn take(&mut self) -> Option<PendingSync> {
+        let pending = self.pending.take();
+        self.is_last |= pending.is_some_and(|sync| !sync.data_only && sync.range_flags == 0);
+        pending
     }
 
     /// Counts a write down to the next sync, which then goes before anything else. One that falls due at the very
     /// last write is not issued, as with fio; `fsync_at_end` is for that.
     #[inline]
     pub(crate) fn note(&mut self, planned: &Planned) {
+        self.is_last = false;
         if planned.kind != OperationKind::Write || !self.come {
             return;
         }
@@ -128,7 +139,11 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             return None;
         }
         let writes = self.stream.workload.cases.iter().any(|case| case.kind == OperationKind::Write);
-        self.sync_all_targets(writes);
+        // As with fio a sync is followed by no other. Of several targets it may have been another's, and of several operations at a time
+        // some may have been under way.
+        if !(self.syncs.is_last && self.targets == 1 && self.stream.queue_depth == 1) {
+            self.sync_all_targets(writes);
+        }
         (writes && matches!(self.stream.pacing, Pacing::Closed { .. })).then(|| self.clock.now())
     }
 

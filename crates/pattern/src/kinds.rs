@@ -56,9 +56,9 @@ impl Redrawn {
         Self { seed, draws, read_percent, last: OperationKind::Read, until: 0, counts: [0; PLACED_KINDS] }
     }
 
-    /// Each pass has the same order. Observed with fio 3.33.
+    /// Each pass draws the same. What came last and how often stays, and decides how soon it is drawn again. Observed with fio 3.33.
     fn renew(&mut self) {
-        (self.draws, self.until, self.counts) = (Taus88::new(self.seed), 0, [0; PLACED_KINDS]);
+        (self.draws, self.until) = (Taus88::new(self.seed), 0);
     }
 
     #[inline]

@@ -123,7 +123,8 @@ fn same_place(step: &Step, loads: &[&Load<'_>], remarks: &mut Remarks) {
 
 fn say_same_place(who: &str, start: Bytes, target: &str, span: Span, remarks: &mut Remarks) {
     let message = format!("{who} go sequentially from the same place, {start}, of {target}");
-    let help = "the later ones find the data in a cache; give each an offset of its own (offset_per_worker)";
+    let help = "the later ones find the data in a cache; give each an offset of its own (offset_per_worker; offset_increment in a \
+                job of fio)";
     remarks.warn("plan.same-region", Some(span), message, help);
 }
 

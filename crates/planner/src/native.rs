@@ -26,7 +26,9 @@ pub fn in_native_terms(job: &Job) -> Job {
     let links = Links::of(job);
     for (stream, before) in native.streams.iter_mut().zip(&job.streams) {
         let options = &mut stream.options;
+        // Passes that are enough by themselves are counted in both.
         if job.dialect == Dialect::Fio
+            && !*options.passes_suffice.get()
             && let (Some(&passes), Some(&Amount::Bytes(bytes))) = (options.passes.get(), options.bytes.get())
         {
             // fio's loops repeat its io_size, but go on in whole passes over the region (`endings::bytes_of`).
@@ -45,7 +47,13 @@ pub fn in_native_terms(job: &Job) -> Job {
         let has_zones =
             links.workload_of(before).is_some_and(|workload| workload.options.zones.get().is_some());
         if job.dialect == Dialect::Fio && has_zones {
-            // fio's zones go on behind the region, to the end of what it is a part of; native ones stay in theirs.
+            // fio's zones go on behind the region, to the end of what it is a part of; native ones stay in theirs. How much is moved
+            // is still a share of it.
+            if let (Some(&Amount::Share(share)), None, None) =
+                (options.size.get(), options.bytes.get(), options.pass_bytes.get())
+            {
+                options.bytes.set(Amount::Share(share), options.size.span().unwrap_or(stream.span));
+            }
             options.size = Given::default();
         }
     }

@@ -266,11 +266,12 @@ fn is_begun(
     is_short && is_longer && position < begun && item.class == Class::File && is_plain(operations)
 }
 
-/// Whether operations of one kind go through the files in order, without jumps.
+/// Whether operations of one kind and size go on through the files: those of several sizes end in their part.
 fn is_plain(operations: &Operations) -> bool {
     let workload = &operations.workload;
     operations.sequential
-        && workload.stride_bytes == 0
+        && workload.stride_bytes >= 0
+        && operations.only_size().is_some()
         && workload.cases.iter().all(|case| case.kind == workload.cases[0].kind)
 }
 

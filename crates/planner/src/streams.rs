@@ -28,8 +28,8 @@ use fathom_model::{
 };
 use fathom_schema::{
     self as schema, Backlog, Counted, Distribution, EngineKind, EngineSettings, IoMode, KindOrder,
-    MemorySource, NoteKind, OpenRule, Pacing, PassEnd, Passes, Quota, RATES, Repeats, Severity, Stream,
-    StreamLimits, TimeLimit, Workload,
+    MemorySource, NoteKind, OpenRule, OperationKind, Pacing, PassEnd, Passes, Quota, RATES, Repeats,
+    Severity, Stream, StreamLimits, TimeLimit, Workload,
 };
 use fathom_units::{ARRIVALS_PER_WORKER_MAX, Bytes, Iops, Nanos, Ratio};
 
@@ -556,9 +556,11 @@ impl Setting<'_> {
 
     fn limits(&self, load: &Load<'_>, bytes: Quota, lanes: u32, remarks: &mut Remarks) -> StreamLimits {
         let options = &load.section.options;
-        // A job that only reads checks as many blocks as are known to be written.
+        // A job that only reads checks as many blocks as are known to be written. One that goes through its writes without doing
+        // them counts those, and not what it reads back meanwhile.
         let verifies = load.operations.verification.rule().is_some();
-        let until = options.verify_until.get().filter(|_| verifies && !load.operations.writes);
+        let only_reads = load.operations.workload.cases.iter().all(|case| case.kind == OperationKind::Read);
+        let until = options.verify_until.get().filter(|_| verifies && only_reads);
         let asked = options.operations.get().map(|&n| n.div_ceil(u64::from(lanes)).max(1));
         let asked = load.trace.as_ref().map(Traced::operations).or(asked);
         // It ends with its program.

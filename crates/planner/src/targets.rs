@@ -769,10 +769,11 @@ fn unite(target: &mut Target, kind: schema::TargetKind, size: Bytes) {
     }
 }
 
-/// Holes and unwritten extents of what is there of a file, at most `size`: where they are is not known.
+/// Holes and unwritten extents within the first `size` bytes of a file, at least: where they are is not known, so that all that is
+/// written may lie there.
 fn holes(fact: &TargetFact, size: Bytes) -> Bytes {
-    let missing = fact.file.as_ref().map_or(0, |file| file.size.0.saturating_sub(file.written.0));
-    Bytes(missing.min(size.0))
+    let missing = |file: &schema::FileFact| file.size.0.min(size.0).saturating_sub(file.written.0);
+    Bytes(fact.file.as_ref().map_or(0, missing))
 }
 
 fn direct(class: Class, fact: &TargetFact) -> Direct {

@@ -310,7 +310,7 @@ impl<'a> Traced<'a> {
                     Bytes(item.size),
                     item.name
                 );
-                let help = "use a larger target, or bring its offsets nearer with trace_scale";
+                let help = "use a larger target, or bring its offsets nearer with trace_scale (replay_scale in a job of fio)";
                 remarks.error(
                     "plan.past-end",
                     stream.options.trace.span().or(Some(stream.span)),

@@ -32,6 +32,8 @@ fn a_converted_job_plans_to_the_same_steps() {
         "rw=write\nio_size=3m\nloops=2\nnumjobs=2\noffset_increment=1m\nfilename=shared\n",
         "rw=randread\nrandom_distribution=zipf:1.2\ntime_based\nruntime=10\nramp_time=2\nrate_iops=100\n",
         "rw=read\nnrfiles=3\nfile_service_type=sequential\n[b]\nstonewall\nrw=randtrim\nioengine=null\n",
+        "rw=rw\nrwmixread=80\nbs=8k\nloops=2\n",
+        "rw=rw\nrwmixread=30\nio_size=3m\nfilesize=4m\n",
         "rw=write\nbuffer_compress_percentage=50\nrefill_buffers\nfdatasync=4\nstartdelay=1\nunlink=1\n",
     ] {
         let path = bench.write("job.fio", format!("[global]\nsize=2m\n[a]\n{rest}"));

@@ -111,6 +111,20 @@ fn a_job_that_cannot_start_fails_by_itself() {
         );
         check("", &format!("--group_reporting {}", between(job)), &[error]);
     }
+    // No room for a block behind the offset, which is found as late as the file's size.
+    let line = format!(
+        "{} --output-format=json",
+        between("--rw=read --bs=64k --size=777777 --filesize=64k --offset=5000")
+    );
+    let [theirs, ours] = [&["fio"][..], &[FATHOM, "fio"]].map(|program| {
+        let ended = prepared().run(&[program, &line.split(' ').collect::<Vec<_>>()].concat());
+        let document = document(&ended);
+        // The peer has no error in the report of such a job.
+        let written = [0, 1, 2].map(|at| document["jobs"][at]["write"]["total_ios"].as_u64());
+        (ended.code, written)
+    });
+    assert_eq!(ours, theirs);
+    assert_eq!(theirs, (1, [Some(16), Some(0), Some(16)]));
     // A setting of the kernel, which would have to be made anew.
     check("", &between("--rw=read --size=4k --filename=/proc/version"), &[0, 1, 0]);
     // Made empty when it is opened: an error of the read, whatever would be checked and gone on after.

@@ -76,6 +76,84 @@ fn a_further_loop_goes_on_or_begins_anew_by_the_engine() {
 }
 
 #[test]
+fn jumps_that_leave_the_files_room_go_on_in_the_next_loop() {
+    let jumps = "--rw=write:9k --bs=4k --size=384k --loops=2";
+    let lines = [
+        (jumps.to_owned(), 0),
+        (format!("{jumps} --ioengine=mmap"), 0),
+        (format!("{jumps} --ioengine=libaio"), 0),
+        (format!("{jumps} --nrfiles=2"), 0),
+        (format!("{jumps} --nrfiles=2 --file_service_type=sequential"), 0),
+        ("--rw=write:7k --bs=4k --size=384k --io_size=768k".to_owned(), 0),
+        ("--rw=read:9k --bs=4k --size=100k --loops=3".to_owned(), 0),
+        // The last block before the end reaches over it: there each loop is over.
+        ("--rw=write:5k --bs=4k --size=100k --loops=2".to_owned(), 0),
+        ("--rw=write:1k --bs=4k --size=98k --loops=3".to_owned(), 0),
+        ("--rw=write:4k --bs=4k --size=100000 --loops=2".to_owned(), 0),
+        ("--rw=write:9k --bs=4k --size=100k --loops=2 --filename=p".to_owned(), 300_000),
+        ("--rw=read:4k --bs=4k --size=100000 --filename=p:q".to_owned(), 300_000),
+    ];
+    check(
+        "jumps_that_leave_the_files_room_go_on_in_the_next_loop",
+        &lines.each_ref().map(|(line, there)| (line.as_str(), *there)),
+    );
+}
+
+#[test]
+fn mixes_go_on_or_begin_anew_by_engine_size_and_number() {
+    let mix = "--rw=rw --bs=1k --size=300000 --filesize=64k --rwmixread=10";
+    let job = "--rw=rw --bs=4k --size=64k --loops=3";
+    let lines = [
+        format!("{mix} --loops=3 --ioengine=libaio"),
+        format!("{mix} --ioengine=libaio"),
+        format!("{mix} --loops=3"),
+        mix.to_owned(),
+        // From the second job on a loop ends in the midst of what is drawn once for several operations.
+        format!("{job} --filename=p --name=b {job} --filename=q --write_iolog=next"),
+    ];
+    let test = "mixes_go_on_or_begin_anew_by_engine_size_and_number";
+    check(test, &lines.each_ref().map(|line| (line.as_str(), 0)));
+    if tool("fio", &["--version"]).is_err() {
+        return;
+    }
+    // Of several at once the peer logs some twice.
+    let mixed = "--name=a --rw=rw --bs=8k,4k --size=1m --io_size=3m --rwmixread=70 --ioengine=null --output-format=json";
+    for depth in ["--iodepth=1", "--iodepth=2"] {
+        let [theirs, ours] = [&["fio"][..], &[FATHOM, "fio"]].map(|program| {
+            let words: Vec<&str> = mixed.split(' ').chain([depth]).collect();
+            let document = Bench::new().run(&[program, &words].concat()).expect(0, &[]).json();
+            ["read", "write"].map(|kind| document["jobs"][0][kind]["total_ios"].clone())
+        });
+        assert_eq!(ours, theirs, "{depth}");
+    }
+}
+
+/// Sizes are drawn, so that operations are not the same: what they cover is.
+#[test]
+fn operations_of_several_sizes_end_in_their_part_of_a_longer_file() {
+    let test = "operations_of_several_sizes_end_in_their_part_of_a_longer_file";
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip(test, &why);
+    }
+    for line in [
+        "--rw=write --bsrange=4k-8k --size=100000 --filename=p:q",
+        "--rw=read --bssplit=4k/50:16k/50 --size=100000 --filename=p:q",
+        "--rw=write --bsrange=4k-8k --size=100000 --filename=p",
+    ] {
+        let covered = |program: &[&str]| {
+            let Left { code, operations, .. } = left(program, line, 300_000);
+            let ends = |file: &str| {
+                operations.iter().filter(|(_, of, ..)| of == file).map(|(_, _, at, bytes)| at + bytes).max()
+            };
+            (code, operations.iter().map(|(.., bytes)| bytes).sum::<u64>(), ends("p"), ends("q"))
+        };
+        let (ours, theirs) = (covered(&[FATHOM, "fio"]), covered(&["fio"]));
+        assert_eq!(ours, theirs, "{line}");
+        assert_eq!(theirs.1, 98_304, "{line}");
+    }
+}
+
+#[test]
 fn what_goes_backwards_through_files_begins_at_their_ends() {
     let lines = [
         ("--rw=read:-8k --bs=4k --size=100k --nrfiles=3", 0),
@@ -97,6 +175,13 @@ fn what_is_appended_lies_at_the_end_whatever_the_offset() {
         ("--filename=p --file_append=1 --rw=write --bs=4k --size=60k --offset=16k --fallocate=none", 20_000),
     ];
     check("what_is_appended_lies_at_the_end_whatever_the_offset", &lines);
+    let several = "--filename=p:q:r --file_append=1 --rw=write --filesize=100k --io_size=555555";
+    let lines =
+        [format!("{several} --bs=5000 --size=1m"), format!("{several} --bs=4k --size=300k --loops=2")];
+    check(
+        "what_is_appended_lies_at_the_end_whatever_the_offset",
+        &lines.each_ref().map(|line| (line.as_str(), 10_000)),
+    );
 }
 
 #[test]

@@ -56,6 +56,10 @@ fn logs_of_what_is_issued_say_the_same_operations() {
         ("--rw=write --size=64k --fsync=3 --fdatasync=5", false),
         ("--rw=write --size=64k --sync_file_range=write:4", false),
         ("--rw=write --size=64k --fsync=5 --end_fsync=1", false),
+        // What is left is less than a block: the last operation was a sync already.
+        ("--rw=write --size=100k --bs=8k --fsync=4 --end_fsync=1", false),
+        ("--rw=write --size=100k --bs=8k --fsync=4 --fsync_on_close=1", false),
+        ("--rw=write --size=64k --bs=8k --fsync=8 --end_fsync=1", false),
         ("--rw=write --size=64k --nrfiles=2 --fsync_on_close=1", false),
         ("--rw=read --size=64k --end_fsync=1", false),
         ("--rw=write --size=64k --verify=md5 --end_fsync=1", false),
@@ -364,4 +368,57 @@ fn what_cannot_be_replayed_is_refused_by_name() {
     assert!(!bench.path("y").exists(), "nothing was made");
     let ended = bench.fathom("fio --name=a --read_iolog=t --rw=write --bs=8k --replay_no_stall=1");
     assert!(ended.expect(0, &[]).out.contains("rw and bs have no effect"), "{ended:#?}");
+}
+
+/// A trace of production is replayed without harm: what writes is left out.
+#[test]
+fn only_reads_of_a_trace_are_replayed_where_nothing_may_be_written() {
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("only_reads_of_a_trace_are_replayed_where_nothing_may_be_written", &why);
+    }
+    let bench = Bench::new();
+    bench.write(
+        "trace",
+        "fio version 2 iolog\nf add\nf open\nf write 0 4096\nf read 4096 4096\nf read 0 8192\nf close\n",
+    );
+    bench.write("f", vec![b'Q'; 1 << 20]);
+    let before = bench.snapshot();
+    let [theirs, ours] = [&["fio"][..], &[FATHOM, "fio"]].map(|program| {
+        let line = ["--readonly", "--name=a", "--read_iolog=trace", "--output-format=json"];
+        let ended = bench.run(&[program, &line].concat());
+        ended.expect(0, &[]);
+        let document: Value =
+            serde_json::from_str(&ended.out[ended.out.find('{').expect("a document")..]).expect("JSON");
+        ["read", "write"].map(|kind| document["jobs"][0][kind]["io_bytes"].clone())
+    });
+    assert_eq!(ours, theirs);
+    assert_eq!(ours, [12_288, 0]);
+    let after = bench.snapshot();
+    assert!(before.iter().all(|(path, found)| after.get(path) == Some(found)), "nothing was written to");
+}
+
+/// What can be read once alone is looked at and replayed all the same, by two jobs too.
+#[test]
+fn traces_come_through_pipes_and_from_sockets() {
+    let trace = "fio version 2 iolog\nf add\nf open\nf read 0 4096\nf read 8192 4096\nf close\n";
+    let bench = Bench::new();
+    bench.write("f", vec![b'Q'; 1 << 20]);
+    bench.write("trace", trace);
+    let reads = |ended: &crate::support::Ended| {
+        let document = ended.expect(0, &[]).json();
+        let jobs = document["jobs"].as_array().expect("a list").iter();
+        jobs.map(|job| job["read"]["total_ios"].as_u64()).collect::<Vec<_>>()
+    };
+    let jobs = "--output-format=json --name=a --read_iolog=there --name=b --read_iolog=there";
+    let script =
+        format!("mkfifo there && cat trace > there & while [ ! -p there ]; do :; done; \"$0\" fio {jobs}");
+    assert_eq!(reads(&bench.run(&["bash", "-c", &script, FATHOM])), [Some(2), Some(2)], "a pipe");
+    std::fs::remove_file(bench.path("there")).expect("it was made");
+    let listener = std::os::unix::net::UnixListener::bind(bench.path("there")).expect("the name is short");
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("somebody connects");
+        std::io::Write::write_all(&mut stream, trace.as_bytes()).expect("it is read");
+    });
+    assert_eq!(reads(&bench.fathom(&format!("fio {jobs}"))), [Some(2), Some(2)], "a socket");
+    server.join().expect("it was asked once");
 }

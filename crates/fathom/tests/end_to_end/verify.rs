@@ -563,3 +563,61 @@ fn a_state_that_was_loaded_is_left_anew() {
     assert_eq!((ended.code, &*ended.err), (0, ""), "nothing is said of it");
     assert_eq!(std::fs::read(&state).expect("it was left"), whole);
 }
+
+/// What was read back in between counts for nothing where a state says how much there is to check.
+#[test]
+fn all_that_a_state_tells_of_is_checked_beside_a_backlog() {
+    for backlog in [
+        "--verify_backlog=50",
+        "--verify_backlog=1",
+        "--verify_backlog=64 --verify_backlog_batch=8",
+        "--verify_backlog=7 --rw=randrw",
+    ] {
+        let bench = Bench::new();
+        let line = format!(
+            "fio --name=a --filename=f --size=8m --bs=64k --rw=write --verify=crc32c {backlog} --output-format=json"
+        );
+        let written = bench.fathom(&format!("{line} --write_iolog=log")).expect(0, &[]).json();
+        let written = written["jobs"][0]["write"]["total_ios"].clone();
+        let checking = format!("{line} --verify_only --verify_state_load=1 --verify_state_save=0");
+        let read = bench.fathom(&checking).expect(0, &[]).json()["jobs"][0]["read"]["total_ios"].clone();
+        assert_eq!(read, written, "{backlog}");
+        // The block of the last write: all are looked at.
+        let log = std::fs::read_to_string(bench.path("log")).expect("it was asked for");
+        let last = log
+            .lines()
+            .filter_map(|line| line.split_once(" write "))
+            .next_back()
+            .expect("something was written")
+            .1;
+        let offset: usize = last.split(' ').next().and_then(|word| word.parse().ok()).expect("an offset");
+        let mut content = std::fs::read(bench.path("f")).expect("it was written");
+        content[offset + 5000] ^= 1;
+        bench.write("f", content);
+        bench.fathom(&checking).expect(1, &["verify failed"]);
+    }
+}
+
+/// The peer draws places and sizes otherwise: what it wrote would be told to be lost.
+#[test]
+fn a_state_of_the_peer_that_tells_of_draws_is_not_taken() {
+    if let Err(why) = tool(PEER[0], &["--version"]) {
+        return skip("a_state_of_the_peer_that_tells_of_draws_is_not_taken", &why);
+    }
+    for (options, is_taken) in [
+        ("--rw=randwrite --bs=8k", false),
+        ("--rw=write --bsrange=4k-16k", false),
+        ("--rw=write --bs=8k", true),
+    ] {
+        let bench = Bench::new();
+        let line = format!("--name=a --filename=f --size=1m --verify=md5 --number_ios=40 {options}");
+        let peers = format!("{line} --do_verify=0 --output=o");
+        bench.run(&[PEER, &peers.split(' ').collect::<Vec<_>>()].concat()).expect(0, &[]);
+        let ended = bench.fathom(&format!("fio {line} --verify_only --verify_state_load=1"));
+        if is_taken {
+            ended.expect(0, &[]);
+        } else {
+            ended.expect(1, &["local-a-0-verify.state is of fio", "check it with fio"]);
+        }
+    }
+}

@@ -114,7 +114,7 @@ pub fn read_arguments(arguments: &[String], surroundings: &Surroundings<'_>) -> 
         }
     }
     if switches.readonly {
-        refuse_writers(&mut reader);
+        hold_to_reading(&mut reader);
     }
     reader.aux_path.clone_from(&switches.aux_path);
     let mut reading = reader.finish();
@@ -257,8 +257,10 @@ fn apply_switch(
     }
 }
 
-fn refuse_writers(reader: &mut Reader<'_>) {
-    for job in &reader.jobs {
+/// What `--readonly` makes of jobs: those that write are none, and of a trace writes are left out, as with fio, and trims: so a trace of
+/// production is replayed without harm.
+fn hold_to_reading(reader: &mut Reader<'_>) {
+    for job in &mut reader.jobs {
         let rw = &job.settings.operations.rw;
         if !matches!(rw.as_str(), "read" | "randread") {
             let message = format!("the job \"{}\" has rw={rw}, which --readonly forbids", job.name);
@@ -268,6 +270,22 @@ fn refuse_writers(reader: &mut Reader<'_>) {
                 span,
                 message,
                 "leave --readonly out, or use rw=read or rw=randread",
+            );
+        }
+        if !job.settings.trace.files.is_empty() {
+            let [_, writes, trims, _] = &mut job.settings.trace.skip;
+            if *writes && *trims {
+                continue;
+            }
+            (*writes, *trims) = (true, true);
+            let message =
+                format!("the job \"{}\" replays no writes and trims of its trace: --readonly", job.name);
+            let span = job.settings.span("read_iolog", job.span);
+            reader.faults.warn(
+                "fio.readonly-trace",
+                span,
+                message,
+                "leave --readonly out to have them replayed",
             );
         }
     }

@@ -13,7 +13,7 @@ fn advice_for_jobs_that_run() {
         same,
         &[
             "plan.same-region: several workers of the stream \"s\" go sequentially from the same place, 0 B, of /dev/x; \
-           the later ones find the data in a cache; give each an offset of its own (offset_per_worker)",
+           the later ones find the data in a cache; give each an offset of its own (offset_per_worker; offset_increment in a job of fio)",
         ],
     );
     check(

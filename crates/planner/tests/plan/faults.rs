@@ -695,7 +695,7 @@ fn rates_and_mixes_without_meaning() {
 
 #[test]
 fn streams_that_begin_at_one_place_are_told_of_once() {
-    let help = "the later ones find the data in a cache; give each an offset of its own (offset_per_worker)";
+    let help = "the later ones find the data in a cache; give each an offset of its own (offset_per_worker; offset_increment in a job of fio)";
     for (count, who) in [(2, "\"s\" and \"s1\""), (64, "\"s\", \"s1\" and 62 more")] {
         let expect = format!(
             "plan.same-region: the streams {who} go sequentially from the same place, 0 B, of /dev/x; {help}"

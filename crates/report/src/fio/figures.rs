@@ -142,7 +142,9 @@ impl<'a> EntryFigures<'a> {
         };
         let moved = sums.moved();
         let classes = match &moved {
-            Some(moved) if entry.measures.completion && entry.names.is_none() => Classes::of(&moved.service),
+            Some(moved) if entry.measures.completion && entry.names.is_none() => {
+                Classes::of(moved.completion.as_ref().unwrap_or(&moved.service))
+            }
             _ => Classes::default(),
         };
         Self { entry, sums, directions, mixed, classes, settling: settling::settling(record, entry) }

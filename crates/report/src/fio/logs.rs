@@ -2,7 +2,7 @@
 //! numbers in them are the caller's.
 
 use super::figures::DIRECTIONS;
-use super::sums::{block_bytes, measuring_from};
+use super::sums::{block_bytes, measuring_from, trims_at_once, without_submission};
 use fathom_metrics::{Histogram, OperationRow, fio_counts, merge_kind};
 use fathom_schema::{
     Interval, IoPriority, KindTally, LatencyTally, Moments, OperationKind, Phase, Record, StepRecord, Stream,
@@ -214,7 +214,15 @@ fn each_window(record: &Record, request: &LogRequest, each: &mut dyn FnMut(Windo
         let end = intervals.iter().map(|interval| interval.end).max().unwrap_or_default();
         let time_ms = end.since(measuring_from).0 / 1_000_000 + epoch_ms;
         for kind in DIRECTIONS {
-            let Some(tally) = merged(intervals, kind).filter(|tally| tally.operations > 0) else { continue };
+            let Some(mut tally) = merged(intervals, kind).filter(|tally| tally.operations > 0) else {
+                continue;
+            };
+            if trims_at_once(plan) {
+                without_submission(&mut tally);
+                if log == FioLog::Submission && kind == OperationKind::Trim {
+                    continue;
+                }
+            }
             each(Window { time_ms, length: end.since(start), kind, tally, block: block_bytes(plan, kind) });
         }
     }
@@ -276,6 +284,11 @@ fn each_operation(
             completed,
         } = *operation;
         let priority = if priority == 0 { of_thread } else { priority };
+        let is_at_once = kind == OperationKind::Trim && trims_at_once(plan);
+        if is_at_once && log == FioLog::Submission {
+            continue;
+        }
+        let accepted = if is_at_once { submitted } else { accepted };
         let since_accepted_ns = completed.since(accepted).0;
         let (at, value) = match log {
             // Never zero: it stands below a fraction.

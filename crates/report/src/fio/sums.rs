@@ -172,7 +172,7 @@ pub(super) fn gather(record: &Record, entry: &FioEntry) -> Sums {
         // fio's search raises `iodepth`, also where its engine waits for each operation and nothing changes by that.
         sums.queue_depth = entry.queue_depth.max(stream.queue_depth);
         // fio's engines of storage carry out trims where they are submitted, and take no time of that.
-        trims_at_once |= !matches!(stream.engine.kind, EngineKind::Null | EngineKind::Sim);
+        trims_at_once |= self::trims_at_once(stream);
         sums.depth_search = stream.depth_search;
         sums.is_idle = stream.limits.operations == Quota::AtMost(0);
         // fio's job starts when its delay and its wait are over, and with its ramp.
@@ -207,9 +207,7 @@ pub(super) fn gather(record: &Record, entry: &FioEntry) -> Sums {
         }
     }
     if trims_at_once {
-        for trims in sums.tally.kinds.iter_mut().filter(|kind| kind.kind == OperationKind::Trim) {
-            (trims.submission, trims.completion) = (Moments::default(), None);
-        }
+        sums.tally.kinds.iter_mut().for_each(without_submission);
     }
     let FioSampling { bandwidth, operations } = entry.sampling;
     sums.bandwidth = spans(record, &samples, bandwidth, |sample| sample.bytes_per_s);
@@ -248,6 +246,18 @@ fn add_intervals(sums: &mut Sums, step: &StepRecord, stream_at: usize, worker: O
     sums.minor_faults += minor_faults;
     sums.errors += errors_among(&step.started.step.streams[stream_at], tally.kinds.iter());
     sums.add_tally(&tally, end.since(start), if worker.is_some() { 1 } else { count });
+}
+
+/// Whether the trims of a stream are done as they are submitted, as with fio by all engines that have a kernel to ask.
+pub(super) fn trims_at_once(stream: &Stream) -> bool {
+    !matches!(stream.engine.kind, EngineKind::Null | EngineKind::Sim)
+}
+
+/// Leaves of trims that are done at once the whole time alone.
+pub(super) fn without_submission(tally: &mut KindTally) {
+    if tally.kind == OperationKind::Trim {
+        (tally.submission, tally.completion) = (Moments::default(), None);
+    }
 }
 
 /// Leaves part `index` of `count` of every counter: ⌊(n + index) / count⌋, whose sum over all parts is n (Hermite's

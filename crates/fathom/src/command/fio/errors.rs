@@ -179,6 +179,10 @@ fn of_wrong(message: &str, protection: &str) -> String {
     let [expected, found] = [expected, found].map(|value| value.strip_prefix("0x").unwrap_or(value));
     let header = |field: &str| format!("bad header {field} {found}, wanted {expected}");
     let what = match what {
+        // A pattern alone has no header.
+        what if what.starts_with("holds only zeroes") && protection == "pattern" => {
+            return format!("{protection}: verify failed {of_data}");
+        }
         what if what.starts_with("holds only zeroes") => "bad magic header 0, wanted acca".to_owned(),
         what if what.starts_with("has no header") => format!("bad magic header {found}, wanted {expected}"),
         what if what.starts_with("has a damaged header; length") => header("length"),
@@ -283,6 +287,11 @@ mod tests {
             of_mismatch(part, "md5"),
             "verify: bad magic header 0, wanted acca at file g offset 4608, length 512 (requested block: offset=4096, \
              length=4096)"
+        );
+        // A pattern alone has no header that could be missing.
+        assert_eq!(
+            of_mismatch(part, "pattern"),
+            "pattern: verify failed at file g offset 4608, length 512 (requested block: offset=4096, length=4096, flags=8)"
         );
         let rest = "3 more blocks did not hold";
         assert_eq!(of_mismatch(rest, "md5"), "verify: 3 more blocks did not hold");

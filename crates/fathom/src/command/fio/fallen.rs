@@ -15,13 +15,13 @@ use std::path::{Path, PathBuf};
 
 /// Faults that fio finds when a job starts, not when it is read, with the error that the job then has: those of fio 3.33, but
 /// for a file that `allow_file_create=0` forbids to make, which fio calls no error and ends with 1 all the same.
-const AT_START: [(&str, Errno); 22] = [
+const AT_START: [(&str, Errno); 23] = [
     ("plan.needs-size", Errno::INVAL),
     ("plan.not-aligned", Errno::INVAL),
     ("plan.direct-refused", Errno::INVAL),
     ("plan.file-too-small", Errno::INVAL),
     ("plan.past-end", Errno::INVAL),
-    (TOO_LARGE, Errno::INVAL),
+    ("plan.block-too-large", Errno::INVAL),
     ("plan.ring-depth", Errno::INVAL),
     ("plan.verify-block", Errno::INVAL),
     ("plan.no-cpu-load", Errno::INVAL),
@@ -35,6 +35,7 @@ const AT_START: [(&str, Errno); 22] = [
     ("target.read-only", Errno::ROFS),
     ("target.no-medium", Errno::NOMEDIUM),
     ("trace.unusable", Errno::INVAL),
+    ("trace.no-device", Errno::INVAL),
     ("unsafe.kind", Errno::PERM),
     (READ_ONLY_ABSENT, Errno::NOENT),
     (READ_ONLY, Errno::PERM),
@@ -43,10 +44,6 @@ const AT_START: [(&str, Errno); 22] = [
 /// What `--readonly` forbids: to make a file, and to change one.
 const READ_ONLY_ABSENT: &str = "fio.readonly-absent";
 const READ_ONLY: &str = "fio.readonly";
-
-/// Regions that are smaller than a block. fio finds those when it reads a job that says so, and then runs nothing; a file that
-/// is too small it finds when the job starts.
-const TOO_LARGE: &str = "plan.block-too-large";
 
 /// What could not be looked at, and an engine that this host lacks; the facts have the error.
 const UNUSABLE: &str = "target.unusable";
@@ -294,7 +291,6 @@ fn fate(
         let parents = paths.iter().filter_map(|path| path.parent());
         parents.filter(|parent| !parent.as_os_str().is_empty()).all(Path::is_dir)
     };
-    let is_anywhere = |code: &str| errors(&fathom_planner::check(&alone)).any(|fault| fault.code == code);
     let error_of = |(code, _): &(&str, String)| {
         let known = AT_START.iter().find(|(known, _)| known == code).map(|(_, errno)| *errno);
         match (*code, known) {
@@ -302,7 +298,6 @@ fn fate(
             (UNUSABLE, _) if names_folder() && !has_parents() => None,
             (UNUSABLE, _) => unusable(&fathom_planner::paths(&alone), facts),
             (NO_ENGINE, _) => no_engine(*stream.options.engine.get(), &facts.limits),
-            (TOO_LARGE, _) if is_anywhere(TOO_LARGE) => None,
             // Pipes, sockets and character devices are not measured.
             (_, Some(Errno::ISDIR)) if !has_folder() => Some(Errno::NOTBLK),
             (code, known) => known.or_else(|| limit(code)),

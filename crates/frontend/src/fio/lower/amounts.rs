@@ -27,8 +27,11 @@ pub(super) fn set(
         Some(Size::Bytes(size)) if size > 0 => Some(size),
         _ => None,
     };
-    if let (Some(size), Some(_)) = (size, files.filesize) {
-        options.pass_bytes.set(Bytes(size), settings.span("size", span));
+    if let (Some(size), Some((_, most))) = (size, files.filesize) {
+        // Of a mix each kind goes through the files by itself; together they move no more than there is.
+        let of_files = most.saturating_mul(count);
+        let bytes = if is_sequential_mix(settings) { size.min(of_files) } else { size };
+        options.pass_bytes.set(Bytes(bytes), settings.span("size", span));
     }
     let io_size_span = settings.span("io_size", span);
     match operations.io_size {
@@ -55,6 +58,11 @@ pub(super) fn set(
             }
         }
     }
+}
+
+/// Whether a job reads and writes, each in order.
+fn is_sequential_mix(settings: &Settings) -> bool {
+    matches!(settings.operations.rw.as_str(), "rw" | "readwrite")
 }
 
 /// So many percent of these bytes, rounded down.
@@ -167,7 +175,7 @@ pub(super) fn join_loops(
     if !loops_go_on || *options.passes_suffice.get() {
         return;
     }
-    let is_mix = matches!(operations.rw.as_str(), "rw" | "readwrite") && !lowered.is_random;
+    let is_mix = is_sequential_mix(&parsed.settings);
     let is_from_start = options.offset.get() == &Amount::Bytes(Bytes(0));
     // A mix over all of one file, whose size is given for it alone, is one of that size.
     let of_file = files.filesize.filter(|(least, most)| least == most && files.count == 1 && is_from_start);

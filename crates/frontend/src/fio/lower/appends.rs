@@ -49,8 +49,9 @@ pub(super) fn end(
             if loops == 1 && all <= most {
                 return;
             }
-            // Further passes would begin where the first did.
+            // Further passes would begin where the first did, whatever is left to be moved.
             options.passes.set(1, place);
+            options.passes_suffice.set(true, place);
             let bytes = Bytes(all.min(most));
             options.bytes.set(Amount::Bytes(bytes), place);
             if options.pass_bytes.get().is_some() {

@@ -23,9 +23,10 @@ pub(super) struct FioEngine {
 
 impl FioEngine {
     /// Whether a further loop goes on where the one before it stopped, if the files have not ended. Observed with fio 3.33: with engines
-    /// that have done an operation when it is handed to them; the others begin anew, and so does vsync, which gathers several.
-    pub(super) fn goes_on(&self) -> bool {
-        self.is_synchronous && self.engine != Engine::Vsync || self.engine == Engine::Null
+    /// that have done an operation when it is handed to them, as null has at depth 1; the others begin anew, and so does vsync, which
+    /// gathers several.
+    pub(super) fn goes_on(&self, depth: u64) -> bool {
+        self.is_synchronous && self.engine != Engine::Vsync || self.engine == Engine::Null && depth <= 1
     }
 }
 

@@ -243,7 +243,13 @@ impl Lowering<'_> {
     /// When what the last section's workload writes is read back, which hangs on its engine and files.
     fn set_verify_when(&mut self, parsed: &ParsedJob, engine: &FioEngine, place: &targets::Place) {
         if let Some(Named { options, .. }) = self.job.workloads.last_mut() {
-            verify::set_when(options, parsed, engine.goes_on(), place.files(), self.faults);
+            verify::set_when(
+                options,
+                parsed,
+                engine.goes_on(parsed.settings.engine.depth),
+                place.files(),
+                self.faults,
+            );
         }
     }
 
@@ -466,7 +472,7 @@ impl Lowering<'_> {
         if let Some(region) = region {
             options.size.set(region, region_span(settings, parsed.span));
         }
-        amounts::set(options, parsed, lowered, place.files(), engine.goes_on());
+        amounts::set(options, parsed, lowered, place.files(), engine.goes_on(parsed.settings.engine.depth));
         if need.is_special {
             amounts::set_of_device(options, parsed, lowered);
         } else {
@@ -474,7 +480,7 @@ impl Lowering<'_> {
             appends::end(options, parsed, lowered, place.files(), self.faults);
         }
         amounts::set_tails(options, settings, place.files(), lowered.smallest);
-        amounts::join_loops(options, parsed, lowered, engine.goes_on());
+        amounts::join_loops(options, parsed, lowered, engine.goes_on(parsed.settings.engine.depth));
         if self.targets.are_absent(&place, &need, engine.engine, self.surroundings) {
             amounts::begin_where_nothing_is(options, parsed, self.faults);
         }

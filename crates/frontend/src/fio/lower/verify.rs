@@ -199,7 +199,18 @@ pub(super) fn known_writes(
 ) -> Result<u64, String> {
     let file = state::file_name(aux_path, &parsed.name, thread_number);
     let bytes = (surroundings.bytes)(&file)?;
-    Ok(VerifyState::read(&bytes).map_err(|reason| format!("{file}: {reason}"))?.known_writes())
+    let state = VerifyState::read(&bytes).map_err(|reason| format!("{file}: {reason}"))?;
+    let rw = &parsed.settings.operations.rw;
+    let [_, (smallest, largest), _] = super::block_sizes(&parsed.settings);
+    let draws = rw.starts_with("rand") || smallest != largest;
+    if state.finished == 0 && state.writes > 0 && draws {
+        // Sound data would be told to be lost.
+        return Err(format!(
+            "{file} is of fio, which does not say what had finished and draws places and sizes otherwise: fathom cannot tell what it \
+             wrote; check it with fio"
+        ));
+    }
+    Ok(state.known_writes())
 }
 
 /// By what data is checked; `None`: not at all. A pattern alone asks for headers too

@@ -4,7 +4,7 @@ use super::super::ParsedJob;
 use super::super::Surroundings;
 use super::super::faults::Faults;
 use super::super::settings::{Operations, Settings};
-use super::super::values::{Unit, number, weights};
+use super::super::values::{Size, Unit, number, weights};
 use super::distribution::{Refused, distribution};
 use super::{content, files};
 use fathom_model::{
@@ -135,9 +135,8 @@ pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &m
     }
     debug_assert!(is_mix || !reads_and_writes);
     let writes = is_mix || rw.ends_with("write");
-    // What jumps by whole blocks begins anew at the end; by others it stops there.
     let stride = *options.stride.get();
-    let wraps = stride > 0 && stride.unsigned_abs().is_multiple_of(smallest.max(1));
+    let wraps = u64::try_from(stride).is_ok_and(|jump| jump > 0 && wraps(settings, smallest.max(1), jump));
     let has_offset = settings.has("offset") || settings.has("offset_increment");
     Lowered {
         options,
@@ -156,6 +155,19 @@ pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &m
             || (writes && is_random && operations.no_random_map && !operations.lfsr),
         leaves_end: !is_trimwrite && (wraps || leaves_end(settings, is_random, is_mix)),
     }
+}
+
+/// Whether what jumps on begins anew at the end of its files: where the last block before that reaches over it, it stops there.
+fn wraps(settings: &Settings, block: u64, jump: u64) -> bool {
+    let Settings { operations, files, .. } = settings;
+    let of_each = match (operations.size, files.filesize) {
+        (Some(Size::Bytes(size)), None) if size > 0 => {
+            Some(size / files.count.max(files.names.len() as u64).max(1))
+        }
+        _ => None,
+    };
+    let has_room = |length: u64| (length - 1) / (block + jump) * (block + jump) + block <= length;
+    of_each.map_or(jump.is_multiple_of(block), |length| length >= block && has_room(length))
 }
 
 /// See [`Lowered::leaves_end`].
