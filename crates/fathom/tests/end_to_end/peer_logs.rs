@@ -1,5 +1,6 @@
 //! The logs of `fathom fio` beside the peer's own: the same files, the same columns, a row for each operation.
 
+use crate::support::device::with_root;
 use crate::support::{Bench, FATHOM, skip, tool};
 use std::collections::BTreeMap;
 
@@ -48,6 +49,32 @@ fn each_operation_has_the_same_row() {
         let (theirs, ours) = (logs(&bench, &["fio"], job), logs(&bench, &[FATHOM, "fio"], job));
         assert_eq!(ours, theirs, "{job}");
     }
+}
+
+/// Engines with a queue do trims at once: they have no submission of their own, and their completion is all of their time.
+#[test]
+fn trims_have_the_same_rows_with_every_engine() {
+    let test = "trims_have_the_same_rows_with_every_engine";
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip(test, &why);
+    }
+    with_root(test, |images, stage| {
+        let device = stage.device(images, "image", &[])?;
+        let bench = Bench::new();
+        for engine in ["psync", "libaio", "io_uring"] {
+            let job = format!(
+                "--filename={device} --rw=trim --bs=4k --ioengine={engine} --write_lat_log=x --log_offset=1"
+            );
+            let ours = logs(&bench, &[FATHOM, "fio", "--yes"], &job);
+            let theirs = logs(&bench, &["fio"], &job);
+            assert_eq!(ours, theirs, "{engine}");
+            assert!(
+                ours["x_slat.1.log"].is_empty() && ours["x_clat.1.log"].len() == 16,
+                "{engine}: {ours:?}"
+            );
+        }
+        Ok(())
+    });
 }
 
 /// A row of rates is as long as a sample of them, those of latencies as long as the window; the report has as many samples.
