@@ -48,9 +48,9 @@ pub fn in_native_terms(job: &Job) -> Job {
             links.workload_of(before).is_some_and(|workload| workload.options.zones.get().is_some());
         if job.dialect == Dialect::Fio && has_zones {
             // fio's zones go on behind the region, to the end of what it is a part of; native ones stay in theirs. How much is moved
-            // is still a share of it.
-            if let (Some(&Amount::Share(share)), None, None) =
-                (options.size.get(), options.bytes.get(), options.pass_bytes.get())
+            // is still a share of it, where it is not time that ends it.
+            if let (Some(&Amount::Share(share)), Some(_), None, None) =
+                (options.size.get(), options.passes.get(), options.bytes.get(), options.pass_bytes.get())
             {
                 options.bytes.set(Amount::Share(share), options.size.span().unwrap_or(stream.span));
             }

@@ -50,6 +50,22 @@ fn a_converted_job_plans_to_the_same_steps() {
     bench.fathom("convert logs.fio --to native").expect(0, &["no log files"]);
 }
 
+/// Zones of fio go on behind `size`, so that native ones have the whole file; how much is moved is still a share of it, but where time
+/// ends the job.
+#[test]
+fn a_share_beside_zones_stays_what_is_moved() {
+    let bench = Bench::new();
+    let job = "[a]\nfilename=f\nrw=write\nbs=8k\nfilesize=256k\nsize=50%\nzonemode=strided\nzonesize=16k\nzoneskip=16k\nzonerange=32k\n";
+    bench.write("job.fio", job);
+    bench.write("job.toml", bench.fathom("convert job.fio --to native").expect(0, &[]).out.clone());
+    bench.fathom("run job.toml --quiet").expect(0, &[]);
+    assert_eq!(bench.report()["steps"][0]["total"]["all"]["operations"], 16);
+    bench.write("timed.fio", format!("{job}time_based\nruntime=1\n"));
+    let ended = bench.fathom("convert timed.fio --to native");
+    let native = &ended.expect(0, &[]).out;
+    assert!(native.contains("\ntime = \"1s\"") && !native.contains("\nbytes ="), "{native}");
+}
+
 #[test]
 fn a_parameter_file_of_vdbench_runs() {
     let bench = Bench::new();
