@@ -9,6 +9,7 @@ mod environment;
 mod gate;
 mod jobs;
 mod matched;
+mod parts;
 mod places;
 mod questions;
 mod side;
@@ -18,6 +19,7 @@ pub use curves::CurveFigure;
 pub use environment::{FactDifference, environments};
 pub use gate::{MORE_RUNS_MAX, Verdict, judge, more_runs};
 pub use matched::{Kind, step_names, steps_in_common};
+pub use parts::PartComparison;
 pub use side::{Replicates, Series, StepSide};
 
 use crate::pts::{self, Ending};
@@ -26,11 +28,14 @@ use change::{Between, Told, change_interval, change_of_one, resampled_too_narrow
 use fathom_metrics::{bucket_bounds, bucket_of};
 use fathom_schema::{Finding, Record, StepRecord};
 use matched::{Matched, Matches, matched};
+use parts::Part;
 
 /// Quantiles of the latency that are set side by side.
 pub const QUANTILES: [f64; 6] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999];
 /// Resamples of a bootstrap.
 const RESAMPLES: usize = 1000;
+/// Level up to which ends of intervals are resamples, of which two or three lie beyond; farther out they go as normal ones.
+const RESAMPLED_LEVEL_MAX: f64 = 0.995;
 /// Seed of the resampling: the same runs give the same answer.
 const SEED: u64 = 17;
 /// Operations that have to lie beyond a quantile: fewer are one slow moment's accident.
@@ -81,6 +86,8 @@ pub struct StepComparison {
     pub noise_floor: Option<f64>,
     /// What the values of the first and of the second side are of.
     pub replicates: (Replicates, Replicates),
+    /// Its streams, and the kinds of operations of those that mix some; none where it has one of one kind.
+    pub parts: Vec<PartComparison>,
 }
 
 /// Two sides compared.
@@ -94,7 +101,8 @@ pub struct Comparison {
     pub curve: Vec<CurveFigure>,
     /// The loads of each side, where they have none in common.
     pub unlike: [Vec<String>; 2],
-    /// The worst of the deciding figures: regressed, else inconclusive, else improved, else equivalent.
+    /// The worst of the deciding figures: regressed, else inconclusive, else improved, else equivalent. Figures of parts are
+    /// among them where something is told of them.
     pub verdict: Verdict,
     /// Runs per side still needed, for an inconclusive verdict.
     pub more_runs: Option<u64>,
@@ -169,16 +177,19 @@ pub fn compare(base: &[&Record], new: &[&Record], margin: f64) -> Result<Compari
         let reason = format!("they have no {} in common; compare runs of one job", kind.name());
         return Err(Apart { reason, curve });
     }
-    // Several statements at 95 % together: each at 1 − 5 % ÷ their number (Bonferroni).
-    let count: usize = all.iter().map(|one| one.deciding().len()).sum();
-    let level = 1.0 - 0.05 / count.max(1) as f64;
-    let mut remarks = Vec::new();
+    let (parts, mut remarks) = parts::of_all(kind, &all);
+    let levels = parts::levels(&all, &parts);
     let mut steps = Vec::new();
-    let mut agree = [false; 2];
-    for one in &all {
-        match (StepSide::of(&one.base), StepSide::of(&one.new)) {
+    let (mut agree, mut is_complete) = ([false; 2], true);
+    let whole = Part::default();
+    for (one, parts) in all.iter().zip(&parts) {
+        match (StepSide::of(&one.base, &whole), StepSide::of(&one.new, &whole)) {
             (Some(left), Some(right)) => {
-                let found = step(&Sides { one, base: &left, new: &right, margin, level });
+                let sides = Sides { one, base: &left, new: &right, margin, level: levels.0 };
+                let (parts, silent) = parts::compared(one, parts, margin, levels.1);
+                is_complete &= silent.is_empty();
+                remarks.extend(silent);
+                let found = StepComparison { parts, ..step(&sides) };
                 remarks.extend(of_step(&found, left.operations().min(right.operations())));
                 agree = [agree[0] | left.agrees, agree[1] | right.agrees];
                 steps.push(found);
@@ -187,11 +198,15 @@ pub fn compare(base: &[&Record], new: &[&Record], margin: f64) -> Result<Compari
                 .push(format!("{}: some run measured nothing in it, so nothing can be said of it", one.name)),
         }
     }
-    let is_complete = steps.len() == all.len();
+    is_complete &= steps.len() == all.len();
     let deciding = || steps.iter().flat_map(|step| &step.metrics).filter(|metric| metric.decides);
     let verdict = deciding().map(|metric| metric.verdict).max().unwrap_or(Verdict::Inconclusive);
     // A loss in one step is a loss; anything milder says nothing of steps without figures.
     let verdict = if is_complete { verdict } else { verdict.max(Verdict::Inconclusive) };
+    let verdict = parts::verdict(&steps).map_or(verdict, |of_parts| verdict.max(of_parts));
+    if matches!(verdict, Verdict::Equivalent | Verdict::Improved) {
+        remarks.extend(steps.iter().filter_map(parts::untold));
+    }
     let runs = (base.len(), new.len());
     remarks.extend(of_single_runs(&steps, runs));
     remarks.extend(of_alike(agree));
@@ -376,10 +391,15 @@ fn step(sides: &Sides<'_>) -> StepComparison {
     let &Sides { one, base, new, .. } = sides;
     StepComparison {
         name: one.name.clone(),
-        metrics: means(sides).into_iter().chain(percentiles(sides)).collect(),
+        metrics: metrics(sides),
         noise_floor: base.iops.noise_floor(),
         replicates: (base.iops.of, new.iops.of),
+        parts: Vec::new(),
     }
+}
+
+fn metrics(sides: &Sides<'_>) -> Vec<Metric> {
+    means(sides).into_iter().chain(percentiles(sides)).collect()
 }
 
 /// IOPS, bandwidth and the mean latency.
@@ -441,7 +461,8 @@ fn percentiles(sides: &Sides<'_>) -> Vec<Metric> {
     let is_resampled = [base.iops.of, new.iops.of] == [Replicates::Intervals; 2];
     let blocks = base.blocks.len().min(new.blocks.len());
     let resamples = if is_resampled { RESAMPLES } else { 0 };
-    let all = quantile_shifts(&base.blocks, &new.blocks, &QUANTILES, &value_of, level, resamples, SEED);
+    let told = level.min(RESAMPLED_LEVEL_MAX);
+    let all = quantile_shifts(&base.blocks, &new.blocks, &QUANTILES, &value_of, told, resamples, SEED);
     let metric = |Shift { q, first, second, ratio_interval }: Shift| {
         // Runs are values of their own, and the figure of a side is their mean: the percentile of all their operations
         // together would be that of the slowest run, about which the interval would not be.
@@ -472,7 +493,7 @@ fn percentiles(sides: &Sides<'_>) -> Vec<Metric> {
             _ if !is_supported => None,
             _ if !is_resampled => sides.interval(&left, &right, change),
             ratios => ratios.filter(|_| blocks >= BLOCKS_MIN).map(|ratios| {
-                let times = resampled_too_narrow(blocks, level);
+                let times = resampled_too_narrow(blocks, told, level);
                 widened(Between::ratios(ratios), change, left.off() + right.off(), times)
             }),
         };
@@ -542,6 +563,7 @@ mod tests {
     mod buckets;
     mod parts;
     mod replicates;
+    mod streams;
 
     use super::*;
     use crate::sample::{StreamShape, record};

@@ -2,9 +2,11 @@
 //! of how latencies shifted and of both over time. Owns which figures are shown; they are `fathom_analysis::compare`'s.
 
 mod cells;
+mod parts;
 mod trust;
 
 pub use cells::{CellRow, cell_rows, curve_rows, interval, noise, noise_of};
+pub use parts::part_rows;
 pub use trust::{Trusted, lines as trust_lines, trusted};
 
 use crate::calendar;
@@ -12,7 +14,7 @@ use crate::charts::{Curve, curves, over_time};
 use crate::curve::{number, time};
 use crate::plot::{Plot, PlotAxis, PlotBand, PlotLine, PlotMark, PlotPoint, Shape, Unit};
 use crate::section::{Answered, Section, part};
-use crate::table::{left, right, visible};
+use crate::table::{left, visible};
 use crate::tables::Table;
 use fathom_analysis::compare::{
     Apart, Comparison, Difference, FactDifference, InvalidRun, Kind, MORE_RUNS_MAX, Metric, QUANTILES,
@@ -104,8 +106,11 @@ pub fn compared(base: &[&Record], new: &[&Record], margin: Ratio) -> Result<Comp
     if !found.invalid.is_empty() {
         found.verdict = Verdict::Inconclusive;
         found.more_runs = None;
-        for metric in found.steps.iter_mut().flat_map(|step| &mut step.metrics) {
-            (metric.verdict, metric.more_runs) = (Verdict::Inconclusive, None);
+        for step in &mut found.steps {
+            let parts = step.parts.iter_mut().flat_map(|part| &mut part.metrics);
+            for metric in step.metrics.iter_mut().chain(parts) {
+                (metric.verdict, metric.more_runs) = (Verdict::Inconclusive, None);
+            }
         }
     }
     Ok(found)
@@ -135,7 +140,8 @@ pub fn verdict(found: &Comparison, margin: Ratio) -> String {
     let of_step = |step: &StepComparison, verdict: Verdict| -> Option<String> {
         let is_it = |metric: &&Metric| metric.decides && metric.verdict == verdict;
         let change = |metric: &Metric| format!("{} {}", title(&metric.name), percent(metric.change));
-        let all: Vec<String> = step.metrics.iter().filter(is_it).map(change).collect();
+        let mut all: Vec<String> = step.metrics.iter().filter(is_it).map(change).collect();
+        all.extend(parts::told(step, is_it, change));
         let text = all.join(", ");
         // Where there are several steps, a figure is of one of them.
         let is_one = found.steps.len() == 1;
@@ -399,6 +405,7 @@ fn of_step(step: &StepComparison, base: &[&Record], new: &[&Record], letter: cha
         plots.push(shift(step, left, right, margin));
         plots.push(percentiles(left, right, letter));
     }
+    plots.extend(parts::plots(step, margin));
     plots.extend(rates(&before, &after, letter));
     let noise = cells::noise_of(step, "").map(|noise| format!("Noise floor: {noise}."));
     let lines = noise.into_iter().chain(not_drawn(before.len().max(after.len()))).collect();
@@ -406,7 +413,9 @@ fn of_step(step: &StepComparison, base: &[&Record], new: &[&Record], letter: cha
         title: format!("Step {}", visible(&step.name)),
         lines,
         plots,
-        tables: vec![("Figures of both sides".to_owned(), figures(step, letter))],
+        tables: std::iter::once(("Figures of both sides".to_owned(), parts::figures(step, letter)))
+            .chain(parts::table(step, letter))
+            .collect(),
         ..Section::default()
     }
 }
@@ -536,52 +545,6 @@ fn rates(before: &[StepRecord], after: &[StepRecord], letter: char) -> Option<Pl
         marks: Vec::new(),
         bands: Vec::new(),
     })
-}
-
-fn figures(step: &StepComparison, letter: char) -> Table {
-    let row = |metric: &Metric| {
-        let Metric {
-            name,
-            base,
-            new,
-            change,
-            interval: _,
-            is_wide: _,
-            verdict,
-            decides,
-            needs,
-            more_is_better: _,
-            more_runs: _,
-        } = metric;
-        let change = if needs.is_some() { String::new() } else { percent(*change) };
-        vec![
-            title(name).to_owned(),
-            figure(metric, *base),
-            figure(metric, *new),
-            change,
-            interval(metric),
-            verdict.name().to_owned(),
-            if *decides { "decides" } else { "" }.to_owned(),
-        ]
-    };
-    // Headings are fixed texts; of sides beyond D there are hardly any.
-    let new = match letter {
-        'B' => "B",
-        'C' => "C",
-        'D' => "D",
-        _ => "new",
-    };
-    let columns = vec![
-        left("figure"),
-        right("A"),
-        right(new),
-        right("change"),
-        right("interval"),
-        left("verdict"),
-        left(""),
-    ];
-    let remark = Some("intervals hold together with 95 %");
-    Table { columns, rows: step.metrics.iter().map(row).collect(), remark }
 }
 
 /// What stands above facts that a verdict passes over.

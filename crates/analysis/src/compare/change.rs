@@ -49,12 +49,12 @@ pub(super) fn sample(told: &Told<'_>, of: Replicates) -> Option<Sample> {
     }
 }
 
-/// How much too narrow an interval of quantiles of resamples is, of a side of `count` values: a resample varies by √((n − 1)/n)
-/// of what it should, and knows nothing of Student's t (the expanded percentile interval; Hesterberg, The American Statistician
-/// 69, 2015). Worked value: 1.24 of ten values at 95 %.
-pub(super) fn resampled_too_narrow(count: usize, level: f64) -> f64 {
+/// How much too narrow an interval of quantiles of resamples at a level is for another that is no lower, of a side of `count` values: a
+/// resample varies by √((n − 1)/n) of what it should, and knows nothing of Student's t (the expanded percentile interval; Hesterberg, The
+/// American Statistician 69, 2015). Worked value: 1.24 of ten values at 95 %.
+pub(super) fn resampled_too_narrow(count: usize, at: f64, level: f64) -> f64 {
     let count = count as f64;
-    t_quantile(level, count - 1.0) / t_quantile(level, NORMAL) * (count / (count - 1.0)).sqrt()
+    t_quantile(level, count - 1.0) / t_quantile(at, NORMAL) * (count / (count - 1.0)).sqrt()
 }
 
 /// Degrees of freedom from which on Student's t is the normal distribution, to six digits.

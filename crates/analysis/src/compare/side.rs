@@ -1,7 +1,8 @@
 //! One side of a comparison: what its runs measured in one step, as series to take samples from and as blocks of the
 //! latency distribution to resample.
 
-use crate::measured::{added_up, operations};
+use super::parts::Part;
+use crate::measured::operations;
 use crate::statistics::{bucket_at, subsessions};
 use fathom_metrics::{BUCKETS, merge_tally};
 use fathom_schema::{Interval, LatencyTally, OperationKind, Phase, StepRecord, StreamTally};
@@ -130,22 +131,22 @@ impl Sums {
 
 impl StepSide {
     /// Of one load as each of the runs measured it, in one step or in several; `None` when one of them lacks it or measured
-    /// nothing in it.
-    pub(super) fn of(runs: &[Vec<&StepRecord>]) -> Option<Self> {
+    /// nothing in it. `part`: what of it.
+    pub(super) fn of(runs: &[Vec<&StepRecord>], part: &Part) -> Option<Self> {
         // Per run, the steps.
         let totals: Vec<Vec<(Sums, Vec<u64>)>> = runs
             .iter()
-            .map(|steps| steps.iter().map(|step| whole(step)).collect::<Option<Vec<_>>>())
+            .map(|steps| steps.iter().map(|step| whole(step, part)).collect::<Option<Vec<_>>>())
             .map(|steps| steps.filter(|steps| !steps.is_empty()))
             .collect::<Option<_>>()?;
         // A simulated device does the same for the same seed. What it did again is no further run: that it does not differ says
         // nothing of chance, of which the parts of one run tell something.
         if runs.len() > 1 && totals.windows(2).all(|pair| pair[0] == pair[1]) {
-            return Self::of(&runs[..1]).map(|one| Self { agrees: true, ..one });
+            return Self::of(&runs[..1], part).map(|one| Self { agrees: true, ..one });
         }
         let (of, intervals) = match runs {
             [steps] => match steps.as_slice() {
-                [only] => (Replicates::Intervals, by_interval(only)),
+                [only] => (Replicates::Intervals, by_interval(only, part)),
                 _ => (Replicates::Rounds, Vec::new()),
             },
             _ => (Replicates::Runs, Vec::new()),
@@ -160,7 +161,10 @@ impl StepSide {
             let values = match of {
                 Replicates::Runs => of_runs,
                 Replicates::Rounds => of_steps(&totals[0]),
-                Replicates::Intervals => intervals.iter().map(|(sums, _)| figure(sums)).collect(),
+                // What has no operation has no mean latency.
+                Replicates::Intervals => {
+                    intervals.iter().map(|(sums, _)| figure(sums)).filter(|value| !value.is_nan()).collect()
+                }
             };
             Series { values, total, of }
         };
@@ -193,24 +197,24 @@ impl StepSide {
     }
 }
 
-/// Totals of all streams of a step over their common window.
-fn whole(step: &StepRecord) -> Option<(Sums, Vec<u64>)> {
-    let streams = added_up(step);
+/// Totals of the part's streams of a step over their common window.
+fn whole(step: &StepRecord, part: &Part) -> Option<(Sums, Vec<u64>)> {
+    let streams = part.streams(step);
     let windows = streams.iter().filter(|stream| stream.window().0 > 0);
     let start = windows.clone().map(|stream| stream.start).min()?;
     let end = windows.map(|stream| stream.end).max()?;
     let mut tally = StreamTally::default();
     streams.iter().for_each(|stream| merge_tally(&mut tally, &stream.tally));
+    let tally = part.narrowed(tally);
     let sums = Sums::of(&tally, end.since(start).as_secs_f64());
     (sums.operations > 0.0).then(|| (sums, counts(&tally)))
 }
 
-/// Sums and latency counts of each measured interval, all streams together. What a short one at the edge of a phase counted is
+/// Sums and latency counts of each measured interval, all streams of the part together. What a short one at the edge of a phase counted is
 /// with its neighbour's: a percentile is of all operations, as everywhere else.
-fn by_interval(step: &StepRecord) -> Vec<(Sums, Vec<u64>)> {
-    let is_meant = |interval: &&Interval| {
-        interval.phase == Phase::Measure && step.started.step.adds_up(interval.stream as usize)
-    };
+fn by_interval(step: &StepRecord, part: &Part) -> Vec<(Sums, Vec<u64>)> {
+    let is_meant =
+        |interval: &&Interval| interval.phase == Phase::Measure && part.has(step, interval.stream as usize);
     let mut measured: Vec<&Interval> = step.intervals.iter().filter(is_meant).collect();
     measured.sort_by_key(|interval| interval.sequence);
     let usual = step.started.step.interval.as_secs_f64();
@@ -219,10 +223,13 @@ fn by_interval(step: &StepRecord) -> Vec<(Sums, Vec<u64>)> {
     for group in measured.chunk_by(|a, b| a.sequence == b.sequence) {
         let mut tally = StreamTally::default();
         group.iter().for_each(|interval| merge_tally(&mut tally, &interval.tally));
+        let tally = part.narrowed(tally);
         let lengths = group.iter().map(|interval| interval.end.since(interval.start).as_secs_f64());
         let sums = Sums::of(&tally, lengths.fold(0.0, f64::max));
         let counts = counts(&tally);
-        if sums.seconds >= WHOLE_SHARE * usual && sums.operations > 0.0 {
+        // A part of few operations has intervals without any, which are as much a part of how it varies.
+        let counts_too = sums.operations > 0.0 || *part != Part::default();
+        if sums.seconds >= WHOLE_SHARE * usual && counts_too {
             whole.push((sums, added([&std::mem::take(&mut early), &counts].into_iter())));
         } else {
             let beside = whole.last_mut().map_or(&mut early, |(_, last)| last);
@@ -230,7 +237,8 @@ fn by_interval(step: &StepRecord) -> Vec<(Sums, Vec<u64>)> {
         }
     }
     // What was left waiting was so at the end.
-    for left in added_up(step).into_iter().filter_map(|stream| stream.tally.left_waiting) {
+    let tallies = part.streams(step).into_iter().map(|stream| part.narrowed(stream.tally));
+    for left in tallies.filter_map(|tally| tally.left_waiting) {
         if let Some((sums, last)) = whole.last_mut() {
             sums.latency_ns += left.moments.sum_ns;
             sums.latencies += left.moments.count as f64;
@@ -300,7 +308,7 @@ mod tests {
             let last = step.intervals.last_mut().expect("there is one");
             last.end = last.start.after(Nanos(last_ns));
             let all: u64 = step.intervals.iter().map(|interval| operations(&interval.tally)).sum();
-            let intervals = by_interval(step);
+            let intervals = by_interval(step, &Part::default());
             let is_short = last_ns < 500_000_000;
             assert_eq!(intervals.len() as u64, seconds - u64::from(is_short));
             let iops: Vec<f64> = intervals.iter().map(|(sums, _)| sums.iops()).collect();
@@ -314,10 +322,12 @@ mod tests {
     fn what_was_left_waiting_is_in_the_latencies_of_the_run_and_of_its_end() {
         let mut made = record(&[StreamShape::default()]);
         let step = &mut made.steps[0];
-        let (before, parts_before) = (whole(step).expect("it was measured"), by_interval(step));
+        let (before, parts_before) =
+            (whole(step, &Part::default()).expect("it was measured"), by_interval(step, &Part::default()));
         let worker = &mut step.finished.as_mut().expect("it ended").streams[0].workers[0];
         worker.tally.left_waiting = Some(Box::new(crate::sample::latency(5e9, 1000)));
-        let (after, parts) = (whole(step).expect("it was measured"), by_interval(step));
+        let (after, parts) =
+            (whole(step, &Part::default()).expect("it was measured"), by_interval(step, &Part::default()));
         let count = |counts: &Vec<u64>| counts.iter().sum::<u64>();
         assert_eq!(count(&after.1), count(&before.1) + 1000);
         assert_eq!(

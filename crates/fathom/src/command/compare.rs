@@ -11,15 +11,16 @@ use crate::output::{self, Spared};
 use crate::terminal;
 use clap::{Args, ValueEnum};
 use fathom_analysis::compare::{
-    Apart, Comparison, CurveFigure, Difference, InvalidRun, Kind, Metric, RunFinding, StepComparison, Verdict,
+    Apart, Comparison, CurveFigure, Difference, InvalidRun, Kind, Metric, PartComparison, RunFinding,
+    StepComparison, Verdict,
 };
 use fathom_analysis::scaling::Estimate;
 use fathom_report::compare::{
-    CellRow, Sides, caution, cell_rows, compared, curve_rows, figure, interval, noise, noise_of, percent,
-    sentence, title, trust_lines, verdict,
+    CellRow, Sides, caution, cell_rows, compared, curve_rows, figure, interval, noise, noise_of, part_rows,
+    percent, sentence, title, trust_lines, verdict,
 };
 use fathom_report::{calendar, compare_html, compare_markdown, figures_csv};
-use fathom_schema::{Facts, Finding, Record};
+use fathom_schema::{Facts, Finding, OperationKind, Record};
 use fathom_store::StoreError;
 use fathom_units::{QuantityError, Ratio};
 use replicates::Replicates;
@@ -389,12 +390,18 @@ fn step_document(step: &StepComparison) -> Value {
             "needs": needs,
         })
     };
-    let StepComparison { name, metrics, noise_floor, replicates: (base, new) } = step;
+    let part = |part: &PartComparison| {
+        let PartComparison { stream, kind, metrics } = part;
+        let metrics = metrics.iter().map(metric).collect::<Vec<_>>();
+        json!({ "stream": stream, "kind": kind.map(OperationKind::name), "metrics": metrics })
+    };
+    let StepComparison { name, metrics, noise_floor, replicates: (base, new), parts } = step;
     json!({
         "name": name,
         "noise_floor": noise_floor,
         "replicates": { "base": base.name(), "new": new.name() },
         "metrics": metrics.iter().map(metric).collect::<Vec<_>>(),
+        "parts": parts.iter().map(part).collect::<Vec<_>>(),
     })
 }
 
@@ -473,6 +480,7 @@ fn steps(found: &Comparison) -> String {
                 metric.verdict.name()
             );
         }
+        text += &table("stream or kind", part_rows(step));
         if let Some(noise) = noise_of(step, "") {
             text += &format!("  noise floor: {noise}\n");
         }
@@ -490,19 +498,24 @@ fn cells(found: &Comparison) -> String {
     for [name, base, new, differ] in curves {
         text += &words(&format!("  {name}: A {base}, B {new}; {differ}"));
     }
-    let rows = cell_rows(found);
-    let wide = rows.iter().map(|row| row.cell.chars().count()).max().unwrap_or(0).max(4);
+    text += &table(found.kind.name(), cell_rows(found));
+    if let Some(noise) = noise(found) {
+        text += &format!("  noise floor: {noise}\n");
+    }
+    text
+}
+
+/// What decides of each load, or of each part of a step: a line each.
+fn table(heading: &str, rows: Vec<CellRow>) -> String {
+    let cells = rows.iter().map(|row| row.cell.chars().count());
+    let wide = cells.max().unwrap_or(0).max(heading.chars().count());
     let breadth = width(rows.iter().map(|row| &row.values[3]));
     let figure = rows.iter().map(|row| row.figure.chars().count()).max().unwrap_or(0).max(6);
+    let mut text = String::new();
     if !rows.is_empty() {
         text += &format!(
-            "\n  {:<wide$}  {:<figure$} {:>10} {:>10} {:>9}  {:<breadth$}  verdict\n",
-            found.kind.name(),
-            "figure",
-            "A",
-            "B",
-            "change",
-            "interval"
+            "\n  {heading:<wide$}  {:<figure$} {:>10} {:>10} {:>9}  {:<breadth$}  verdict\n",
+            "figure", "A", "B", "change", "interval"
         );
     }
     for CellRow { cell, figure: name, values: [base, new, change, interval, verdict] } in rows {
@@ -510,9 +523,6 @@ fn cells(found: &Comparison) -> String {
             "* {:<wide$}  {name:<figure$} {base:>10} {new:>10} {change:>9}  {interval:<breadth$}  {verdict}\n",
             printable(&cell)
         );
-    }
-    if let Some(noise) = noise(found) {
-        text += &format!("  noise floor: {noise}\n");
     }
     text
 }

@@ -22,22 +22,25 @@ pub struct CellRow {
     pub values: [String; 5],
 }
 
+impl CellRow {
+    /// A figure of the load, or the part, of this name.
+    pub(super) fn of(cell: String, metric: &Metric) -> Self {
+        let values = [
+            figure(metric, metric.base),
+            figure(metric, metric.new),
+            if metric.needs.is_some() { "–".to_owned() } else { percent(metric.change) },
+            interval(metric),
+            metric.verdict.name().to_owned(),
+        ];
+        Self { cell, figure: title(&metric.name).to_owned(), values }
+    }
+}
+
 /// The figures that decide, load by load.
 pub fn cell_rows(found: &Comparison) -> Vec<CellRow> {
     let of_step = |step: &StepComparison| -> Vec<CellRow> {
         let deciding = step.metrics.iter().filter(|metric| metric.decides);
-        let row = |metric: &Metric| CellRow {
-            cell: visible(&step.name),
-            figure: title(&metric.name).to_owned(),
-            values: [
-                figure(metric, metric.base),
-                figure(metric, metric.new),
-                if metric.needs.is_some() { "–".to_owned() } else { percent(metric.change) },
-                interval(metric),
-                metric.verdict.name().to_owned(),
-            ],
-        };
-        deciding.map(row).collect()
+        deciding.map(|metric| CellRow::of(visible(&step.name), metric)).collect()
     };
     found.steps.iter().flat_map(of_step).collect()
 }
