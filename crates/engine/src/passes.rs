@@ -77,6 +77,11 @@ impl Course {
         self.granted
     }
 
+    /// Whether surely no pass follows the current one, unless that ends before its bytes are moved.
+    pub(crate) fn is_last(&self) -> bool {
+        self.left == 0 && self.at_least == 0 || self.total_left <= self.granted
+    }
+
     /// Ends the current pass, of whose bytes `unused` were not moved, and begins another; `None` when there is none. A
     /// pass that moved nothing is the last: the next would do no better.
     pub(crate) fn next(&mut self, unused: u64) -> Option<u64> {

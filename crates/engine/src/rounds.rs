@@ -88,7 +88,8 @@ impl Left {
 
     /// What is due now, trims first, with how many writes at most.
     fn due(&mut self, rule: &VerifyRule) -> impl Iterator<Item = (Errand, u64)> + use<> {
-        let trims = rule.trims.filter(|_| self.until_trim == 0).map(|trims| (Errand::Trim, trims.batch));
+        let trims = rule.trims.filter(|_| rule.writes && self.until_trim == 0);
+        let trims = trims.map(|trims| (Errand::Trim, trims.batch));
         let checks = match rule.schedule {
             VerifySchedule::Backlog { batch, .. } if self.until_check == 0 => {
                 Some((Errand::Check, if self.owed > 0 { self.owed } else { batch }))
@@ -160,6 +161,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         loop {
             left.round = rule.round_bytes.min(left.pass);
             left.count_checks(&rule, self.unchecked_writes());
+            self.compare(rule.writes || left.round == left.pass && self.course.is_last());
             let (mut is_over, mut has_checked) = (false, false);
             while left.round > 0 && left.operations > 0 && !is_over {
                 is_over = self.write_segment(&rule, &mut left, &mut load, now)?;
@@ -212,6 +214,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                     now = self.check_the_rest(now)?;
                 }
             } else if rule.schedule != VerifySchedule::Never && !self.is_stopped() {
+                // Of an earlier run's writes, the last ones are there.
+                self.compare(rule.writes || (next.is_none() || self.is_through()) && !self.is_over(now));
                 let start = now;
                 now = self.verify_phase(end, next.is_none())?;
                 between = between.after(now.since(start));
@@ -225,6 +229,18 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 return Ok(());
             }
             left.pass = bytes;
+        }
+    }
+
+    /// Whether all writes were gone through that are known to be there.
+    fn is_through(&self) -> bool {
+        self.verifier.as_ref().is_some_and(|verifier| verifier.is_through())
+    }
+
+    /// Has numbers and seeds of writes compared from here on, or not.
+    fn compare(&mut self, compares: bool) {
+        if let Some(verifier) = &mut self.verifier {
+            verifier.compares = compares;
         }
     }
 

@@ -110,6 +110,9 @@ pub(crate) struct Verifier {
     pub(crate) largest: u64,
     /// Whether nothing writes, so that every read is checked.
     reads_only: bool,
+    /// Whether numbers and seeds of writes are compared: not where what an earlier run wrote is gone through for the first of several
+    /// times, since what it wrote last is there.
+    pub(crate) compares: bool,
     trimmed: Trimmed,
     /// Writes to be read back in the order of their places, the last of them first.
     by_place: Vec<Unchecked>,
@@ -172,6 +175,7 @@ impl Verifier {
             largest: u64::from(largest),
             reads_only: !workload.trim_then_write
                 && workload.cases.iter().all(|case| case.kind == OperationKind::Read),
+            compares: true,
             expected: vec![None; depth as usize],
             number_in: vec![0; depth as usize],
             failed: BTreeSet::new(),
@@ -318,8 +322,8 @@ impl Verifier {
             self.by_place.pop().or_else(|| self.next_unchecked())?;
         let expected = Expected {
             offset,
-            number: self.rule.checks_sequence.then_some(number),
-            seed: self.rule.checks_seed.then_some(self.write(offset, number).seed),
+            number: (self.compares && self.rule.checks_sequence).then_some(number),
+            seed: (self.compares && self.rule.checks_seed).then_some(self.write(offset, number).seed),
             is_trimmed: self.is_trimmed(number),
         };
         self.expected[slot as usize] = Some(expected);
@@ -353,8 +357,10 @@ impl Verifier {
                 self.verified.superseded += 1;
                 continue;
             }
-            // Which of an earlier run's writes came so far as to be trimmed is not known.
-            let may_be_trimmed = !self.rule.writes && self.trimmed.takes(number);
+            // Which of an earlier run's writes came so far as to be trimmed is not known; nor, of another than the last time, what came of
+            // the place since.
+            let may_be_trimmed = !self.rule.writes
+                && (self.trimmed.takes(number) || !self.compares && self.rule.trims.is_some());
             let is_unknown = self.has_failed_trims || self.rule.trims.is_some_and(|trims| !trims.zeroes);
             if may_be_trimmed || is_unknown && self.is_trimmed(number) {
                 continue;

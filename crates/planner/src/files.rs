@@ -149,10 +149,20 @@ fn tree(root: &Path, options: &TargetOptions) -> Vec<Item> {
     found
 }
 
-/// Why a file is not made longer, and what to do about it.
-pub(crate) const fn why_too_small(asked: Layout) -> (&'static str, &'static str) {
+/// Why a file is not made, or made longer, and what to do about it. `is_there`: whether it is.
+pub(crate) const fn why_not_made(
+    asked: Layout,
+    is_checked_only: bool,
+    is_there: bool,
+) -> (&'static str, &'static str) {
     match asked {
-        Layout::MustExist => ("layout is \"must-exist\"", "make size smaller, or use layout = \"written\""),
+        _ if is_checked_only => {
+            ("what is missing of it cannot be checked", "write it first, without verify_only")
+        }
+        Layout::MustExist if is_there => {
+            ("layout is \"must-exist\"", "make size smaller, or use layout = \"written\"")
+        }
+        Layout::MustExist => ("layout is \"must-exist\"", "check the path, or use layout = \"written\""),
         _ => ("a trace leaves what is not fathom's as it is", "replay it onto another file"),
     }
 }

@@ -230,6 +230,7 @@ impl Resolver<'_> {
         let options = &self.section.options;
         let layout = match options.layout.get() {
             _ if !self.usage.needed => LayoutRule::Untouched,
+            _ if self.is_checked_only(fact) => LayoutRule::MustExist,
             // Who only works on its name changes nothing in what is there: no hole is filled, and an empty file stays so.
             _ if !self.usage.used_inside && options.size.get().is_none() && fact.kind == FileKind::File => {
                 LayoutRule::Created
@@ -588,6 +589,13 @@ impl Resolver<'_> {
         Bytes(least.0 + above).round_down(Bytes(block)).max(Bytes(block))
     }
 
+    /// Whether it holds what an earlier run wrote, to be checked: what is not there was lost, and is not made. Jobs of fio make it.
+    fn is_checked_only(&self, fact: &TargetFact) -> bool {
+        let checks = |load: &&Load<'_>| !load.operations.verification.lets_write();
+        let is_written = self.usage.writes || self.scene.changed.contains(&fact.resolved);
+        self.job.dialect != Dialect::Fio && !is_written && self.users.iter().any(checks)
+    }
+
     fn layout_is_possible(
         &self,
         item: &Item,
@@ -599,15 +607,13 @@ impl Resolver<'_> {
         let span = self.section.options.layout.span();
         let there = fact.file.as_ref().map(|file| file.size);
         match (layout, there) {
-            (LayoutRule::MustExist, None) => {
-                let message = format!("{} does not exist, and layout is \"must-exist\"", item.name);
-                remarks.error("target.absent", span, message, "check the path, or use layout = \"written\"");
-                false
-            }
-            (LayoutRule::MustExist, Some(there)) if there < size => {
-                let (why, help) = files::why_too_small(*self.section.options.layout.get());
-                let message = format!("{} has {there}, less than the {size} needed, and {why}", item.name);
-                remarks.error("plan.file-too-small", span, message, help);
+            (LayoutRule::MustExist, there) if there.is_none_or(|there| there < size) => {
+                let asked = *self.section.options.layout.get();
+                let (why, help) = files::why_not_made(asked, self.is_checked_only(fact), there.is_some());
+                let too_small =
+                    |there| ("plan.file-too-small", format!("has {there}, less than the {size} needed"));
+                let (code, what) = there.map_or(("target.absent", "does not exist".to_owned()), too_small);
+                remarks.error(code, span, format!("{} {what}, and {why}", item.name), help);
                 false
             }
             (

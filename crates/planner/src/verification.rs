@@ -234,7 +234,7 @@ pub(crate) fn complete(
     let Some(draft) = draft.rule() else { return Some(Verification::Off) };
     if !keeps_data && draft.protection != Protection::Null {
         let message = format!("the stream \"{stream}\" verifies data on an engine that keeps none");
-        remarks.error("plan.verify", *place, message, "leave verify out, or use another engine");
+        remarks.error("plan.verify-engine", *place, message, "leave verify out, or use another engine");
         return None;
     }
     let mut rule = draft.clone();

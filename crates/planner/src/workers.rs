@@ -151,7 +151,8 @@ impl Crew<'_> {
         let Operations { workload, sequential, verification, .. } = self.operations;
         let writes =
             workload.trim_then_write || workload.cases.iter().any(|case| case.kind == OperationKind::Write);
-        let meets = writes && coverage == Coverage::Independent;
+        // Each has a map of its own; of a once-per-pass order all take their parts.
+        let meets = writes && coverage != Coverage::OncePerPass;
         *sequential || meets && matches!(verification, Verification::On(_))
     }
 

@@ -418,6 +418,80 @@ fn an_earlier_content_of_a_place_is_stale() {
     assert!(told[0].contains("offset 12288"), "{told:?}");
 }
 
+/// What an earlier run went over several times holds what it wrote last: the passes before cannot be asked for their own writes, and
+/// the last one is.
+#[test]
+fn several_passes_are_checked_for_what_the_last_one_wrote() {
+    let sequential = JOB.replace("access = \"random\"\ncoverage = \"once-per-pass\"\n", "");
+    for (job, more) in [(JOB, ""), (&sequential, ""), (&sequential, "verify_backlog = 4")] {
+        let bench = Bench::new();
+        let twice = job.replace("passes = 1", "passes = 2");
+        let twice = twice.replace("[stream.s]", &format!("{more}\n[stream.s]"));
+        bench.write("once.toml", twice.replace("passes = 2", "passes = 1"));
+        check_clean(&bench.fathom("run once.toml"));
+        let earlier = std::fs::read(bench.path("file")).expect("it was written");
+        bench.write("twice.toml", &twice);
+        check_clean(&bench.fathom("run twice.toml --overwrite"));
+        bench.write("again.toml", twice.replace("[stream.s]", "verify_only = true\n[stream.s]"));
+        check_clean(&bench.fathom("run again.toml --overwrite"));
+        // A block that the second pass lost.
+        let last = std::fs::read(bench.path("file")).expect("it was written");
+        let mut bytes = last.clone();
+        bytes[12_288..16_384].copy_from_slice(&earlier[12_288..16_384]);
+        bench.write("file", &bytes);
+        assert_eq!(bench.fathom("run again.toml --overwrite").code, 6, "{more}");
+        assert_eq!(found(&bench.report()).0, [("stale".to_owned(), 1)], "{more}");
+        // Damage is told of every pass that reads it.
+        bytes[12_288..16_384].copy_from_slice(&last[12_288..16_384]);
+        bytes[13_000] ^= 1;
+        bench.write("file", &bytes);
+        assert_eq!(bench.fathom("run again.toml --overwrite").code, 6, "{more}");
+        assert_eq!(found(&bench.report()).0, [("data".to_owned(), 2)], "{more}");
+    }
+}
+
+/// What an earlier run wrote and is not there any more was lost: it is not made, which would hide it.
+#[test]
+fn what_is_checked_alone_is_never_made() {
+    let bench = Bench::new();
+    let job = JOB.replace("crc32c", "header");
+    bench.write("job.toml", &job);
+    bench.write("again.toml", job.replace("[stream.s]", "verify_only = true\n[stream.s]"));
+    let refused = |says: &str| {
+        for consent in ["", " --overwrite"] {
+            bench.fathom(&format!("run again.toml{consent}")).expect(4, &[says, "without verify_only"]);
+        }
+    };
+    refused("file does not exist, and what is missing of it cannot be checked");
+    assert!(!bench.path("file").exists());
+    check_clean(&bench.fathom("run job.toml"));
+    check_clean(&bench.fathom("run again.toml"));
+    let whole = std::fs::read(bench.path("file")).expect("it was written");
+    bench.write("file", &whole[..60_000]);
+    refused("file has 60000 B, less than the 64 KiB needed");
+    assert_eq!(std::fs::metadata(bench.path("file")).expect("it is there").len(), 60_000);
+    // Where another stage writes it before, it is made; whose writes those are, the other stream does not know.
+    let checks = "[workload.c]\nread = \"0%\"\naccess = \"random\"\ncoverage = \"once-per-pass\"\nverify = \"header\"\n\
+                  verify_only = true\n[stream.s]\nworkload = \"w\"";
+    let stages = "[stream.t]\nworkload = \"c\"\nengine = \"psync\"\npasses = 1\ndirect = false\n\
+                  [stage.write]\nstreams = [\"s\"]\n[stage.check]\nstreams = [\"t\"]\n";
+    std::fs::remove_file(bench.path("file")).expect("it is there");
+    bench.write("both.toml", job.replace("[stream.s]", checks) + stages);
+    assert_eq!(bench.fathom("run both.toml").code, 6);
+}
+
+#[test]
+fn workers_with_maps_of_their_own_keep_off_each_others_blocks() {
+    let bench = Bench::new();
+    let job = JOB.replace("once-per-pass", "map").replace("[stream.s]", "[stream.s]\nworkers = 4");
+    bench.write("job.toml", job);
+    for _ in 0..5 {
+        check_clean(&bench.fathom("run job.toml --overwrite"));
+        let checked = &bench.report()["steps"][0]["streams"][0]["verified"];
+        assert_eq!(checked["checked"], 16, "{checked:#}");
+    }
+}
+
 #[test]
 fn fatal_stops_at_the_first_and_dump_keeps_what_was_found() {
     let all_wrong = |bytes: &mut Vec<u8>| bytes.chunks_mut(4096).for_each(|block| block[4095] ^= 1);

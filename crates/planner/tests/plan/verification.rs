@@ -143,7 +143,7 @@ fn headers_fit_and_divide() {
         }
     }
     let (_, told) = planned("verify = \"md5\"", "engine = \"null\"", MEMORY);
-    assert!(told.iter().any(|found| found == "plan.verify"), "{told:?}");
+    assert!(told.iter().any(|found| found == "plan.verify-engine"), "{told:?}");
     let (_, told) = planned("verify = \"sha512\"", "", MEMORY);
     assert!(told.iter().any(|line| line.contains("both ends of each interval")), "{told:?}");
 }
