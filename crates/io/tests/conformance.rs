@@ -446,6 +446,36 @@ fn a_mapping_never_makes_a_file_longer_nor_opens_one_that_is_too_short() {
     assert!(error.contains("shorter than what is addressed"), "{error}");
 }
 
+/// The kernel tells of pages without anything behind them by a signal, which would end the process.
+#[test]
+fn a_file_that_is_cut_short_under_a_mapping_is_an_error_of_the_operations_that_come_to_it() {
+    let stage = Stage::new();
+    for write_through in [false, true] {
+        let subject = Subject::Mmap { write_through };
+        let path = stage.filled(&format!("f{write_through}"), 65_536, 1);
+        let handle = std::fs::OpenOptions::new().write(true).open(&path).expect("it is there");
+        let mut rig = Rig::open(subject, vec![file(&path, 0)], 1, 16_384);
+        assert_eq!(rig.one(read(0, 40_960, 4096)), 4096);
+        handle.set_len(36_864).expect("a file can be cut short");
+        for operation in [read(0, 40_960, 4096), write(0, 40_960, 4096), read(0, 32_768, 16_384)] {
+            for _ in 0..2 {
+                assert_eq!(rig.one(operation), -libc::EIO, "{subject:?} {operation:?}");
+            }
+        }
+        // Others are as they were, and so is the place once it is there again.
+        assert_eq!(rig.one(read(0, 20_480, 16_384)), 16_384);
+        let held = std::fs::read(&path).expect("it is there");
+        assert_eq!(rig.bytes(0, 16_384), held[20_480..36_864]);
+        handle.set_len(65_536).expect("a file can be made longer");
+        assert_eq!(rig.one(read(0, 40_960, 4096)), 4096);
+        assert_eq!(rig.bytes(0, 4096), [0; 4096]);
+        rig.load(0, &[9; 4096]);
+        assert_eq!(rig.one(write(0, 40_960, 4096)), 4096);
+        assert_eq!(std::fs::read(&path).expect("it is there")[40_960..45_056], [9; 4096]);
+        rig.close();
+    }
+}
+
 /// A file of two pages on a filesystem of its own, in no cache.
 fn cold(mounted: &Path) -> OpenTarget {
     let path = mounted.join("f");

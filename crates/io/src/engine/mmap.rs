@@ -1,10 +1,13 @@
 //! Copies from and to a mapping of the file: `mmap(2)`, one operation at a time, performed where it is pushed.
 //!
 //! A mapping never makes a file longer, so what lies past its end is not there: reads are cut short, writes refused. A
-//! device error under a mapping is a signal (`SIGBUS`) and ends the process; there is no error number to count.
+//! device error under a mapping, or a file that was cut short meanwhile, is a signal (`SIGBUS`), which becomes EIO.
+
+mod fault;
 
 use super::{Capabilities, Completion, Engine, EngineError, OpenTarget, Operation, Setup, Wait, perform_now};
 use fathom_schema::{EngineKind, OperationKind};
+use std::cell::Cell;
 use std::io;
 use std::os::fd::RawFd;
 use std::ptr::{NonNull, null_mut};
@@ -42,6 +45,10 @@ struct Mapping {
     /// `msync(2)` and `madvise(2)` take addresses in multiples of this.
     page: u64,
     is_writable: bool,
+    /// How it is used, as `madvise(2)` has it.
+    advice: libc::c_int,
+    /// Some of it could not be mapped again after an error: what lies there is nobody's.
+    is_lost: Cell<bool>,
 }
 
 impl Mapping {
@@ -58,8 +65,10 @@ impl Mapping {
         }
         let is_writable = is_writable(descriptor);
         let page = page_size();
+        let advice = if rules.random_access { libc::MADV_RANDOM } else { libc::MADV_SEQUENTIAL };
         if bytes == 0 {
-            return Ok(Self { start: NonNull::dangling(), bytes, page, is_writable });
+            let start = NonNull::dangling();
+            return Ok(Self { start, bytes, page, is_writable, advice, is_lost: Cell::new(false) });
         }
         let protection = if is_writable { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
         // SAFETY: a new mapping at an address of the kernel's choice touches no memory of ours; the descriptor is open.
@@ -69,15 +78,34 @@ impl Mapping {
             return Err(EngineError::system("mmap", io::Error::last_os_error()));
         }
         let start = NonNull::new(start.cast::<u8>()).expect("a mapping is not at address 0");
-        let advice = if rules.random_access { libc::MADV_RANDOM } else { libc::MADV_SEQUENTIAL };
         // SAFETY: the range is the mapping just made. Advice only: what a kernel does not follow changes no result.
         unsafe { libc::madvise(start.as_ptr().cast(), as_usize(bytes), advice) };
-        Ok(Self { start, bytes, page, is_writable })
+        Ok(Self { start, bytes, page, is_writable, advice, is_lost: Cell::new(false) })
     }
 
     /// Bytes of `length` from `offset` on that are mapped.
     fn within(&self, offset: u64, length: u64) -> u64 {
         self.bytes.saturating_sub(offset).min(length)
+    }
+
+    /// Puts the file's pages back under a range of which some had nothing behind them.
+    fn map_anew(&self, descriptor: RawFd, offset: u64, length: u64) {
+        let begin = offset - offset % self.page;
+        let length = as_usize(self.within(begin, offset - begin + length));
+        let protection = if self.is_writable { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
+        let place = libc::off64_t::try_from(begin).expect("a place within a file");
+        // SAFETY: `begin` and `length` are inside the mapping (`within`), to which nothing keeps a reference. The advice is that of the
+        // whole, with which it becomes one again.
+        let mapped = unsafe {
+            let at = self.start.as_ptr().add(as_usize(begin)).cast();
+            let mapped =
+                libc::mmap64(at, length, protection, libc::MAP_SHARED | libc::MAP_FIXED, descriptor, place);
+            libc::madvise(at, length, self.advice);
+            mapped
+        };
+        if mapped == libc::MAP_FAILED {
+            self.is_lost.set(true);
+        }
     }
 
     /// Makes what was written in a range stable.
@@ -156,22 +184,32 @@ impl Mmap {
             OperationKind::Sync => return mapping.sync(0, mapping.bytes, false),
             OperationKind::Write if !mapping.is_writable => return -libc::EBADF,
             OperationKind::Write if there < u64::from(length) => return -libc::ENOSPC,
+            OperationKind::Read | OperationKind::Write if mapping.is_lost.get() => return -libc::EIO,
             OperationKind::Read | OperationKind::Write if there == 0 => return 0,
             OperationKind::Read | OperationKind::Write => {}
         }
         assert!(length as usize <= setup.buffers.slot_bytes(), "an operation fits its slot");
         let memory = setup.buffers.lend(slot);
-        // SAFETY: `there` bytes from `offset` on are mapped (`within`) and fit the slot (asserted), which is lent to this
-        // call alone. Others may change the file's bytes meanwhile: they are copied as bytes and never interpreted.
-        unsafe {
-            let mapped = mapping.start.as_ptr().add(as_usize(offset));
-            if kind == OperationKind::Read {
-                std::ptr::copy_nonoverlapping(mapped, memory, as_usize(there));
-            } else {
-                std::ptr::copy_nonoverlapping(memory, mapped, as_usize(there));
+        // SAFETY: `there` bytes from `offset` on are mapped (`within`).
+        let mapped = unsafe { mapping.start.as_ptr().add(as_usize(offset)) };
+        let bytes = as_usize(there);
+        let is_whole = fault::guarded(mapped as usize, bytes, as_usize(mapping.page), || {
+            // SAFETY: as many bytes are mapped, and fit the slot (asserted), which is lent to this call alone. Others may change the
+            // file's bytes meanwhile: they are copied as bytes and never interpreted.
+            unsafe {
+                if kind == OperationKind::Read {
+                    std::ptr::copy_nonoverlapping(mapped, memory, bytes);
+                } else {
+                    std::ptr::copy_nonoverlapping(memory, mapped, bytes);
+                }
             }
-        }
+        });
         setup.buffers.give_back(slot);
+        if !is_whole {
+            let descriptor = setup.targets[target as usize].descriptor();
+            mapping.map_anew(descriptor, offset, there);
+            return -libc::EIO;
+        }
         if self.rules.write_through {
             let outcome = mapping.sync(offset, there, true);
             if outcome < 0 {
@@ -193,6 +231,7 @@ impl Engine for Mmap {
     }
 
     fn open(&mut self, setup: Setup) -> Result<(), EngineError> {
+        fault::catch().map_err(|error| EngineError::system("sigaction", error))?;
         let mappings: Result<_, _> =
             setup.targets.iter().map(|target| Mapping::new(target, self.rules)).collect();
         self.open = Some(Open { mappings: mappings?, setup });
