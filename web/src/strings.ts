@@ -123,6 +123,7 @@ export const strings = {
       store: "carries the runs in",
       record: "is a run's record",
       exclusive: "opened by another program",
+      opened: "open for writing in",
     } as Record<string, string>,
     contents: {
       unknown: "not looked at",

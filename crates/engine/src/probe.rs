@@ -12,6 +12,7 @@ mod file;
 mod gauges;
 mod host;
 mod mounts;
+mod openers;
 mod roots;
 mod signature;
 mod usage;

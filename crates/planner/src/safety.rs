@@ -683,6 +683,9 @@ pub fn uses(in_use: &[InUse]) -> String {
             InUse::Store { folder } => format!("it carries fathom's own store ({})", folder.display()),
             InUse::Record => "it is the record of a run of fathom".to_owned(),
             InUse::Exclusive => "another program has it open exclusively".to_owned(),
+            InUse::Opened { device, program, process } => {
+                format!("{program} (process {process}) has {device} open for writing")
+            }
         })
         .collect();
     texts.join(", ")

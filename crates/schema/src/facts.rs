@@ -357,6 +357,15 @@ pub enum InUse {
     Record,
     /// Opened exclusively by someone (`O_EXCL` says busy).
     Exclusive,
+    /// Another program has it open for writing.
+    Opened {
+        /// Which device.
+        device: String,
+        /// The program's name, as the kernel has it.
+        program: String,
+        /// Its process.
+        process: u32,
+    },
 }
 
 /// What a device's content looks like.

@@ -223,7 +223,7 @@ export interface BlockDevice {
   size: number;
   read_only: boolean;
   /** Ways in which it is in use: a name, or a name with what there is to say of it. None when it may be written. */
-  in_use: (string | Record<string, Record<string, string>>)[];
+  in_use: (string | Record<string, Record<string, string | number>>)[];
   /** What its content looks like: a name, or a name with more. */
   content: string | { signed: { kind: string }[] } | { unreadable: string };
 }

@@ -190,6 +190,34 @@ fn a_filesystem_mounted_and_not() {
     });
 }
 
+/// A virtual machine holds its disk so: no mount, no holder, nothing exclusive.
+#[test]
+fn a_device_that_a_program_has_open_for_writing_is_in_use() {
+    staged("a_device_that_a_program_has_open_for_writing_is_in_use", |stage| {
+        let loop_device = stage.attach(&stage.image("blank", &[]))?;
+        for (redirection, is_told) in [("<>", true), ("<", false)] {
+            let script = format!("exec 3{redirection}{loop_device}; echo open; read end");
+            let mut child = std::process::Command::new("sh")
+                .args(["-c", &script])
+                .stdin(std::process::Stdio::piped())
+                .stdout(std::process::Stdio::piped())
+                .spawn()
+                .map_err(|error| error.to_string())?;
+            let mut said = [0; 5];
+            let mut from = child.stdout.take().expect("it is piped");
+            std::io::Read::read_exact(&mut from, &mut said).expect("the shell opens it");
+            let found = device(&loop_device);
+            let opened =
+                InUse::Opened { device: found.name.clone(), program: "sh".to_owned(), process: child.id() };
+            assert_eq!(found.in_use, if is_told { vec![opened] } else { Vec::new() }, "{redirection}");
+            drop(child.stdin.take());
+            child.wait().expect("it is ours");
+            assert_eq!(device(&loop_device).in_use, []);
+        }
+        Ok(())
+    });
+}
+
 #[test]
 fn a_folder_mounted_twice_holds_its_files_once() {
     staged("a_folder_mounted_twice_holds_its_files_once", |stage| {

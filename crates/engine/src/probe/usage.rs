@@ -6,6 +6,7 @@
 use super::block::{Blocks, Node};
 use super::content::open_with;
 use super::mounts::{Mount, Mounts};
+use super::openers::{self, Opener};
 use super::roots::{Roots, names};
 use fathom_schema::{DeviceNumber, InUse, RECORD_MARK};
 use rustix::fs::OFlags;
@@ -24,6 +25,10 @@ pub(super) struct Usage<'a> {
     mounted: Vec<(&'a Mount, Vec<DeviceNumber>)>,
     /// Devices that are swap space.
     swaps: Vec<DeviceNumber>,
+    /// Where to look for programs that have devices open.
+    roots: &'a Roots,
+    /// Those; found once and only where a device is asked about, since hosts have many open files.
+    openers: OnceLock<Vec<Opener>>,
     /// Members of each btrfs that the kernel has open: its UUID and its devices' names.
     btrfs: Vec<(String, Vec<String>)>,
     files: FileUses,
@@ -101,7 +106,7 @@ fn is_record(path: &Path) -> bool {
 
 impl<'a> Usage<'a> {
     /// Gathers what is needed to answer for any device or file.
-    pub(super) fn new(roots: &Roots, blocks: &'a Blocks, mounts: &'a Mounts, store_folder: &Path) -> Self {
+    pub(super) fn new(roots: &'a Roots, blocks: &'a Blocks, mounts: &'a Mounts, store_folder: &Path) -> Self {
         let folder = roots.sys.join("fs/btrfs");
         let members = |uuid: String| {
             let devices = names(&folder.join(&uuid).join("devices"));
@@ -119,6 +124,8 @@ impl<'a> Usage<'a> {
             mounts,
             mounted: mounts.all().map(|mount| (mount, named(mount))).collect(),
             swaps: mounts.swaps.iter().filter_map(|path| number_at(path)).collect(),
+            roots,
+            openers: OnceLock::new(),
             btrfs,
             store_mount: mounts.carrying(&store_place, mount_id(&store_place)),
             files,
@@ -202,7 +209,14 @@ impl Found<'_, '_> {
 
     fn itself_and_holders(&mut self, node: &Node) {
         self.itself(node);
-        let blocks = self.usage.blocks;
+        let usage = self.usage;
+        // Of what a volume lies on, its manager may keep members open.
+        let openers = usage.openers.get_or_init(|| openers::all(usage.roots));
+        for Opener { program, process, .. } in openers.iter().filter(|one| one.number == node.number) {
+            let (program, process) = (program.clone(), *process);
+            self.add(InUse::Opened { device: node.name.clone(), program, process });
+        }
+        let blocks = usage.blocks;
         for name in &node.holders {
             self.add(InUse::Holder { device: node.name.clone(), holder: name.clone() });
             if let Some(holder) = blocks.named(name) {
@@ -309,6 +323,7 @@ mod tests {
                 InUse::Store { .. } => "store".to_owned(),
                 InUse::Exclusive => "exclusive".to_owned(),
                 InUse::Record => "record".to_owned(),
+                InUse::Opened { device, program, .. } => format!("{device} opened by {program}"),
             })
             .collect();
         assert_eq!(found, expect, "{fixture} {name}");

@@ -75,6 +75,7 @@ fn every_use() -> Vec<InUse> {
         InUse::System { mount_point: "/".into() },
         InUse::Store { folder: "/var/lib/fathom".into() },
         InUse::Exclusive,
+        InUse::Opened { device: "sda".to_owned(), program: "qemu".to_owned(), process: 7 },
     ]
 }
 
