@@ -6,9 +6,9 @@ mod rates;
 pub use rates::Rates;
 
 use crate::queues;
-use crate::scaling::{Answers, LatencyLimit, Point, Weighting, answers, measured_limit};
+use crate::scaling::{Answers, LatencyLimit, Point, Weighting, answers, anywhere, measured_limit};
 pub use fathom_metrics::operations_for;
-use fathom_metrics::{Latency, bucket_of, merge_kind, merge_tally};
+use fathom_metrics::{Latency, bucket_bounds, bucket_of, merge_kind, merge_tally};
 use fathom_schema::{
     KindTally, LatencyGoal, LatencyTally, LoadAxis, OperationKind, Pacing, Question, Record, Step, Stream,
     StreamTally, StreamTotals, TimeLimit, WorkerTotals,
@@ -145,6 +145,22 @@ impl LoadPoint {
     }
 }
 
+/// How far a percentile may lie off to either side for the bucket that it is kept in, seconds. One that is told to be exactly at its
+/// limit keeps that wherever it lies.
+fn half_bucket_s(latency_s: f64, limit_s: f64) -> f64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a latency in seconds")]
+    let (low, high) = bucket_bounds(bucket_of((latency_s * 1e9).round() as u64));
+    if latency_s == limit_s { 0.0 } else { (high - low) as f64 / 2.0 / 1e9 }
+}
+
+/// Puts the percentiles that some limits are about anywhere in the buckets that they were kept in.
+fn anywhere_in_buckets(latencies_s: &mut [f64], limits: &[LatencyGoal], random: &mut fastrand::Rng) {
+    for (latency_s, goal) in latencies_s.iter_mut().zip(limits) {
+        let half_s = half_bucket_s(*latency_s, goal.limit.as_secs_f64());
+        *latency_s = anywhere(*latency_s, goal.quantile.map_or(0.0, |_| half_s), random);
+    }
+}
+
 /// Share of its slots that a step has to keep busy for its load to be the depth that was asked for.
 const FULL_SHARE: f64 = 0.98;
 /// Seed of the resampling: the same record gives the same intervals.
@@ -233,7 +249,9 @@ fn over_depths(record: &Record, limits: &[LatencyGoal]) -> Option<Curve> {
             // No law says how percentiles grow: they are read off.
             Some(_) => {
                 let latencies: Vec<f64> = steps.iter().map(|step| step.latency_s(goal)).collect();
-                let limit = measured_limit(&points, &latencies, goal.limit.as_secs_f64());
+                let limit_s = goal.limit.as_secs_f64();
+                let off = |latency_s| half_bucket_s(latency_s, limit_s);
+                let limit = measured_limit(&points, &latencies, &off, limit_s);
                 Some(LatencyLimit { quantile: goal.quantile, ..limit })
             }
         })

@@ -292,10 +292,13 @@ fn of_rates(rates: &Rates, verdict: Verdict) -> String {
             "No saturation seen: {} are carried without a queue in the targets; full speed is {most}, and the targets may do more.",
             rate(*carried)
         ),
-        (Verdict::Queueing | Verdict::Capped | Verdict::NoLaw, Some(_), Some(_))
+        (Verdict::Queueing | Verdict::Capped | Verdict::NoLaw, Some(_), Some(found))
             if doubled_between.is_some() =>
         {
-            let (low, high) = doubled_between.unwrap_or_default();
+            // Noise of these two may have it beyond either.
+            let between = doubled_between.unwrap_or_default();
+            let (least, furthest) = found.interval.unwrap_or(between);
+            let (low, high) = (between.0.min(least), between.1.max(furthest));
             let share = |x: f64| number((x / maximum.value * 100.0).round());
             format!(
                 "Full speed is {most}; from where on response times are twice the {} of an idle target was not measured: it lies between \
@@ -548,7 +551,14 @@ pub fn figures(answers: &Answers) -> Vec<(String, String)> {
     let beyond = if is_ceiling_beyond(answers) { ", beyond what was measured" } else { "" };
     push("ceiling", &answers.ceiling, &|figure| rate(figure) + beyond);
     push("knee", &answers.knee, &|figure| format!("load {}", load(figure)));
-    push("95 % of it", &answers.n_at_95_percent, &|figure| format!("load {}", load(figure)));
+    // A smaller load, where there is one, may give as much.
+    let is_bound =
+        |figure: &Estimate| answers.smallest > 1.0 && figure.value <= answers.smallest * (1.0 + 1e-9);
+    let or_less =
+        |figure: &Estimate| if is_bound(figure) { " or less, the smallest that was measured" } else { "" };
+    push("95 % of it", &answers.n_at_95_percent, &|figure| {
+        format!("load {}{}", load(figure), or_less(figure))
+    });
     push("works like", &answers.parallel_units, &|figure| format!("{} parallel units", load(figure)));
     for limit in &answers.latency_limits {
         let found = match (limit.reason(), &limit.n, &limit.x) {

@@ -116,7 +116,7 @@ fn search(found: &Objective, wanted: Option<f64>) -> Plot {
 
 fn limits(found: &Objective) -> Table {
     let row = |(at, margin): (usize, &Margin)| {
-        let Margin { goal, worst_s: worst, left, together_s } = margin;
+        let Margin { goal, worst_s: worst, left, together_s, is_split: _ } = margin;
         let side = if *left >= 0.0 { "below" } else { "above" };
         let share = number((left.abs() * 1000.0).round() / 10.0);
         let is_of_it = |trial: &&Trial| found.rate.is_some_and(|rate| (trial.rate / rate - 1.0).abs() < 1e-4);
@@ -233,10 +233,11 @@ pub fn sentence(found: &Objective, wanted: Option<f64>) -> String {
             let short = |trial: &&Trial| trial.done / trial.offered;
             match found.trials.iter().filter(is_of_it).min_by(|a, b| short(a).total_cmp(&short(b))) {
                 Some(worst) => format!(
-                    "Overloaded: of the {}/s that came due when {}/s were asked for only {}/s are done, the others wait ever longer.",
+                    "Overloaded: of the {}/s that came due when {}/s were asked for only {}/s are done, {}.",
                     in_full(worst.offered),
                     in_full(rate),
-                    in_full(worst.done)
+                    in_full(worst.done),
+                    ever_longer(found, rate)
                 ),
                 None => format!("Overloaded: {}/s are not carried.", in_full(rate)),
             }
@@ -357,6 +358,18 @@ fn is_far_off(found: &Objective) -> bool {
     of_rate().count() >= FAR_TRIALS && found.margins.iter().enumerate().any(misses)
 }
 
+/// What follows of arrivals that were left. One trial of several may have ended with a burst: the others carried the rate.
+fn ever_longer(found: &Objective, rate: f64) -> String {
+    let of_rate = || found.trials.iter().filter(|trial| is_same(trial.rate, rate));
+    let kept = of_rate().filter(|trial| trial.state.is_kept()).count();
+    let all = of_rate().count();
+    if kept >= 2 && kept + 1 == all {
+        format!("in one of {all} trials, possibly by chance: the others carried it; longer ones tell more")
+    } else {
+        "the others wait ever longer".to_owned()
+    }
+}
+
 /// What is to be said where all trials of the rate together do not show what the worst of them says. Where limits are missed, each of
 /// those has to be open; where all are kept, one is enough.
 fn chance(found: &Objective) -> String {
@@ -371,14 +384,17 @@ fn chance(found: &Objective) -> String {
     if let Some(seconds) = found.trials_take_s {
         return format!(", possibly by chance: each trial would have to last {}", time(seconds));
     }
-    let told = open.and_then(|margin| Some((margin.goal, margin.together_s?)));
-    told.map_or_else(String::new, |(goal, together)| {
-        format!(
+    match open.map(|margin| (margin.goal, margin.together_s)) {
+        None => String::new(),
+        Some((goal, Some(together))) => format!(
             ", possibly by chance: its trials together have {} {}; longer ones tell more",
             goal.statistic(),
             with_interval(&together, "", &time)
-        )
-    })
+        ),
+        Some((_, None)) => {
+            ", possibly by chance: others of its trials kept it; longer ones tell more".to_owned()
+        }
+    }
 }
 
 /// A rate to its last operation per second, where three digits would hide by how much it differs from another.
@@ -525,6 +541,16 @@ mod tests {
             sentence(&found, Some(10_050.0)),
             "Overloaded: of the 10161/s that came due when 10050/s were asked for only 10043/s are done, the others wait ever longer."
         );
+        // One of three that ended with a burst.
+        let trials = vec![
+            trial(9972.0, 9969.0, State::Met),
+            trial(10_161.0, 10_043.0, State::Overloaded),
+            trial(10_020.0, 10_019.0, State::Met),
+        ];
+        let told = sentence(&Objective { trials, ..found.clone() }, Some(10_050.0));
+        let expect =
+            "are done, in one of 3 trials, possibly by chance: the others carried it; longer ones tell more.";
+        assert!(told.ends_with(expect), "{told}");
         let so_far = |rate, missed, wanted| {
             let state = State::Unfinished;
             sentence(&Objective { rate, missed, state, ..found.clone() }, wanted)
@@ -599,7 +625,8 @@ mod tests {
         };
         let goal = "p99<5ms".parse().expect("a goal");
         let of = |wanted: Option<f64>, p99_s: f64, state: State, trials_take_s: Option<f64>| {
-            let tight = Margin { goal, worst_s: p99_s, left: 1.0 - p99_s / 0.005, together_s: None };
+            let tight =
+                Margin { goal, worst_s: p99_s, left: 1.0 - p99_s / 0.005, together_s: None, is_split: false };
             let missed = wanted.is_none().then_some(520.0);
             let found = Objective {
                 rate: Some(500.0),
@@ -686,7 +713,8 @@ mod tests {
         let estimate =
             |(low, high)| Estimate { value: f64::midpoint(low, high), interval: Some((low, high)) };
         let goal = "mean<2ms".parse().expect("a goal");
-        Margin { goal, worst_s, left: 1.0 - worst_s / 0.002, together_s: together_s.map(estimate) }
+        let together_s = together_s.map(estimate);
+        Margin { goal, worst_s, left: 1.0 - worst_s / 0.002, together_s, is_split: false }
     }
 
     /// What is said is that the limit lies where an operation takes it by itself, and only where it does.

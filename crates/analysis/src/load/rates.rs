@@ -6,7 +6,7 @@
 //! server that is exact (M/M/1: 1/R = μ − λ), and steep ends are met far better than by a line of the latency itself. Of several
 //! units it is near: where the mean is twice that of an idle target, the interval holds what a line that bends would say as well.
 
-use super::{Curve, LoadPoint};
+use super::{Curve, LoadPoint, anywhere_in_buckets};
 use crate::objective::{CALM as NO_LONGER, State, is_calm, state};
 use crate::scaling::{Answers, Estimate, GAP, LatencyLimit, Operating, Peak, Point, Verdict};
 use crate::statistics::{Redraw, Sample, nearest_rank};
@@ -598,7 +598,11 @@ fn resampled(
         .map(|_| {
             let draw = Redraw::of(full_speed.len(), &mut random);
             let most = draw.mean(full_speed.iter().map(|(_, point)| point.rate));
-            let redrawn = |group: &&[Row]| mean(group, &Redraw::of(group.len(), &mut random));
+            let redrawn = |group: &&[Row]| {
+                let mut row = mean(group, &Redraw::of(group.len(), &mut random));
+                anywhere_in_buckets(&mut row.latencies_s, limits, &mut random);
+                row
+            };
             let rows: Vec<Row> = groups.iter().map(redrawn).collect();
             figures(most, &rows, queues, limits, 2.0 * IRREGULAR * random.f64())
         })

@@ -25,6 +25,8 @@ pub struct Margin {
     /// tells too little by itself, that of how they scatter; where neither has ends, and of one trial, that of the worst. Absent where
     /// that has no ends, and where trials are too short for what waits in a queue to come to rest in them.
     pub together_s: Option<Estimate>,
+    /// Whether some of the trials kept it and others did not.
+    pub is_split: bool,
 }
 
 /// Of each goal, by trials of one rate, whose operations go to so many queues, and where one alone takes `alone_s`, where that is known;
@@ -69,14 +71,22 @@ impl Margin {
             trials.iter().all(|(_, point)| waiting::comes_to_rest(point, queues, alone_s))
         });
         let together_s = of_all.or(of_worst).filter(|_| come_to_rest);
-        Some(Self { goal, worst_s, left: 1.0 - worst_s / goal.limit.as_secs_f64(), together_s })
+        let limit_s = goal.limit.as_secs_f64();
+        let is_split = worst_s > limit_s && latencies_s.iter().any(|latency_s| *latency_s <= limit_s);
+        Some(Self { goal, worst_s, left: 1.0 - worst_s / limit_s, together_s, is_split })
     }
 
-    /// Whether it may be chance that the worst of the trials kept the goal, or did not: all of them together do not show it.
+    /// Whether it may be chance that the worst of the trials kept the goal, or did not: all of them together do not show it, or tell
+    /// nothing and do not agree.
     pub fn is_chance(&self) -> bool {
         let limit_s = self.goal.limit.as_secs_f64();
         let interval = self.together_s.and_then(|together| together.interval);
-        interval.is_some_and(|(low, high)| if self.left < 0.0 { low <= limit_s } else { high > limit_s })
+        interval.map_or(
+            self.is_split,
+            |(low, high)| {
+                if self.left < 0.0 { low <= limit_s } else { high > limit_s }
+            },
+        )
     }
 }
 

@@ -223,7 +223,8 @@ pub fn answers(
         Some(law) if is_hard(&law) => as_far_up(found),
         _ => found,
     };
-    let knee = within(estimate(&Law::knee).map(known)).filter(|_| bends);
+    let free_knee = estimate_over(&unbounded, |rival| &rival.unbounded, &Law::knee);
+    let knee = within(joined(estimate(&Law::knee), free_knee).map(known)).filter(|_| bends);
     let nearly = |found: Estimate| at_a_kink(known(found), &resampled, knee);
     let lawless = lawless(&fits, chosen, &loads);
     Answers {
@@ -242,8 +243,7 @@ pub fn answers(
         // What is flat has it at the smallest load, whatever a law says of smaller ones.
         .or_else(|| curve::share_of_best(points, 0.95).filter(|_| verdict == Verdict::Flat)),
         parallel_units: estimate_over(&unbounded, |rival| &rival.unbounded, &units)
-            .map(known)
-            .map(one_at_least)
+            .map(|found| one_at_least(known(found)))
             .filter(|_| bends && units_between.is_none() && passed.is_none()),
         latency_limits: limits_s
             .iter()
@@ -597,6 +597,14 @@ fn falls_throughout(law: &Law, loads: &[curve::Load]) -> bool {
         || matches!(law, Law::Usl { alpha, beta, .. } if *alpha >= 1.0 && *beta > 0.0)
 }
 
+/// A figure with the interval of resamples that keep to the bounds of coefficients and of those that do not: where one is at its bound,
+/// the former begin too high.
+fn joined(own: Option<Estimate>, free: Option<Estimate>) -> Option<Estimate> {
+    let free = free.and_then(|free| free.interval);
+    let both = |own| free.map_or(own, |free| hull(own, free));
+    own.map(|found| Estimate { interval: found.interval.map(both), ..found })
+}
+
 /// The most that was measured, at the smallest load of equally good ones: more of it bought nothing.
 fn best(loads: &[curve::Load]) -> Option<&curve::Load> {
     let most = loads.iter().map(|load| load.x).fold(0.0, f64::max);
@@ -613,7 +621,7 @@ fn latency_limit(
     estimate: &dyn Fn(Figure<'_>) -> Option<Estimate>,
 ) -> LatencyLimit {
     if let Some(latencies) = measured {
-        return curve::measured_limit(points, latencies, seconds);
+        return curve::measured_limit(points, latencies, &curve::EXACT, seconds);
     }
     let Some(_) = law else {
         let is_noise = curve::is_exceeded_by_noise(points, seconds);

@@ -179,7 +179,7 @@ pub(super) fn load_at(loads: &[Load], x: f64) -> Option<f64> {
 /// Where N/X of the means reaches a limit.
 pub(super) fn little_limit(points: &[Point], seconds: f64) -> LatencyLimit {
     let latencies: Vec<f64> = points.iter().map(|point| point.n / point.x).collect();
-    measured_limit(points, &latencies, seconds)
+    measured_limit(points, &latencies, &EXACT, seconds)
 }
 
 /// Share of the most between two loads that leaves open where between them something is reached: no law tells it.
@@ -252,20 +252,29 @@ const SEED: u64 = 29;
 
 /// Where measured latencies (seconds, one per point) reach a limit, on straight lines between the means of each load. The
 /// interval is from resampling the points of each load, where each has several, and from one to the other of loads that are far
-/// apart.
-pub fn measured_limit(points: &[Point], latencies: &[f64], seconds: f64) -> LatencyLimit {
+/// apart. `off`: how far (seconds) a latency may lie off to either side for how it is kept, such as in buckets: that points of a load
+/// fall into one bucket does not show that they do not differ.
+pub fn measured_limit(
+    points: &[Point],
+    latencies: &[f64],
+    off: &dyn Fn(f64) -> f64,
+    seconds: f64,
+) -> LatencyLimit {
     let rows = rows(points, latencies);
     let groups: Vec<&[[f64; 3]]> = rows.chunk_by(|a, b| a[0] == b[0]).collect();
     let means = means(&groups);
     let at = crossing(&means, seconds);
-    let intervals = match at {
+    let mut intervals = match at {
         Some(_) => {
-            let [n, x] = drawn(&groups, rows.len(), &|means| crossing(means, seconds));
+            let [n, x] = drawn(&groups, rows.len(), off, &|means| crossing(means, seconds));
             let (loads, rates) = unmeasured_limit(&means, seconds).unzip();
             [widened(n, loads), widened(x, rates)]
         }
         None => [None, None],
     };
+    for (interval, value) in intervals.iter_mut().zip(at.into_iter().flatten()) {
+        *interval = interval.map(|(low, high)| (low.min(value), high.max(value)));
+    }
     let exceeds = |row: &[f64; 3]| exceeds(row[2], seconds);
     LatencyLimit {
         is_exceeded: means.iter().all(exceeds),
@@ -308,7 +317,7 @@ fn noise(load: &Load) -> f64 {
 /// load.
 pub(super) fn held_limit(points: &[Point], seconds: f64) -> LatencyLimit {
     let latencies: Vec<f64> = points.iter().map(|point| point.n / point.x).collect();
-    let strict = measured_limit(points, &latencies, seconds);
+    let strict = measured_limit(points, &latencies, &EXACT, seconds);
     if latencies.iter().all(|latency| exceeds(*latency, seconds)) {
         return strict;
     }
@@ -328,7 +337,7 @@ pub(super) fn held_limit(points: &[Point], seconds: f64) -> LatencyLimit {
             means.first().filter(|first| exceeds(first[2], seconds)).map(|first| [first[0], first[1]]);
         first.or_else(|| crossing(means, seconds))
     };
-    let mut intervals = drawn(&groups, rows.len(), &first);
+    let mut intervals = drawn(&groups, rows.len(), &EXACT, &first);
     for (interval, value) in intervals.iter_mut().zip(at) {
         *interval = interval.map(|(low, high)| (low.min(value), high.max(value)));
     }
@@ -351,7 +360,12 @@ type Reading<'a> = &'a dyn Fn(&[[f64; 3]]) -> Option<[f64; 2]>;
 
 /// 95 % intervals of a load and its throughput, over means of the `rows` in groups of one load, drawn anew; none where a load was
 /// measured once, or a twentieth of the resamples has no such load: there is no upper end then.
-fn drawn(groups: &[&[[f64; 3]]], rows: usize, figure: Reading<'_>) -> [Option<(f64, f64)>; 2] {
+fn drawn(
+    groups: &[&[[f64; 3]]],
+    rows: usize,
+    off: &dyn Fn(f64) -> f64,
+    figure: Reading<'_>,
+) -> [Option<(f64, f64)>; 2] {
     if groups.iter().any(|group| group.len() < 2) {
         return [None, None];
     }
@@ -359,7 +373,10 @@ fn drawn(groups: &[&[[f64; 3]]], rows: usize, figure: Reading<'_>) -> [Option<(f
     let rounds = resamples(rows);
     let mut drawn: Vec<[f64; 2]> = (0..rounds)
         .filter_map(|_| {
-            let draw = |group: &&[[f64; 3]]| mean(group, &Redraw::of(group.len(), &mut random));
+            let draw = |group: &&[[f64; 3]]| {
+                let [n, x, latency] = mean(group, &Redraw::of(group.len(), &mut random));
+                [n, x, anywhere(latency, off(latency), &mut random)]
+            };
             figure(&groups.iter().map(draw).collect::<Vec<_>>())
         })
         .collect();
@@ -372,6 +389,14 @@ fn drawn(groups: &[&[[f64; 3]]], rows: usize, figure: Reading<'_>) -> [Option<(f
         Some((nearest_rank(&values, 0.025), nearest_rank(&values, 0.975)))
     })
 }
+
+/// A value that may lie so far off to either side, wherever it may be.
+pub(crate) fn anywhere(value: f64, off: f64, random: &mut fastrand::Rng) -> f64 {
+    if off > 0.0 { value + off * (2.0 * random.f64() - 1.0) } else { value }
+}
+
+/// That latencies are as exact as they are told.
+pub const EXACT: fn(f64) -> f64 = |_| 0.0;
 
 /// All rows are of one load, which is none to be drawn.
 fn mean(group: &[[f64; 3]], draw: &Redraw) -> [f64; 3] {

@@ -737,3 +737,20 @@ fn a_freeze_under_a_rate_is_told_where_it_was_and_as_long_as_it_was() {
         assert!(evidence.contains(says), "{evidence}, not {says}");
     }
 }
+
+/// M/M/1 at 1000/s of which 700/s are asked for: the 99th percentile is ln 100 ÷ 300 s = 15.4 ms. With this seed one of three trials of
+/// 10 s has a bout of waiting that brings it far beyond the limit: no flat verdict follows.
+#[test]
+fn one_unlucky_trial_is_no_flat_verdict() {
+    let bench = Bench::new();
+    let job = "[run]\nseed = 635\n[target.d]\nkind = \"sim\"\nsize = \"8GiB\"\nservice_time = \"exponential 1ms\"\n\
+               [workload.w]\naccess = \"random\"\n[stream.s]\nqueue_depth = 1\n[stage.m]\nramp = \"1s\"\ntime = \"10s\"\n";
+    bench.write("job.toml", job);
+    let ended = bench.fathom("slo -q --latency p99<20ms --iops 700 job.toml");
+    ended.expect(99, &[]);
+    assert!(ended.out.contains("Not met: 700/s are carried, but"), "{ended:?}");
+    assert!(ended.out.contains("possibly by chance: each trial would have to last"), "{ended:?}");
+    let document =
+        bench.fathom("slo -q --json --latency p99<20ms --iops 700 job.toml").expect(99, &[]).json();
+    assert!(document["trials_take_s"].as_f64().is_some_and(|seconds| seconds > 10.0), "{document:#}");
+}

@@ -117,6 +117,12 @@ fn a_full_target_is_told_by_the_rate_at_which_latency_doubles() {
     let said = of_rates(&rates(Some(7200.0)), Verdict::Capped);
     assert!(said.contains("twice the 1.00 ms of an idle target from 7200/s on, 90 % of"), "{said}");
     assert!(!said.contains("without much waiting"), "{said}");
+    // Noise of the rates beside a gap may have it beyond either.
+    let doubled = Some(Estimate { value: 5000.0, interval: Some((3000.0, 5500.0)) });
+    let gap = Rates { doubled, doubled_between: Some((4000.0, 6000.0)), ..rates(None) };
+    let expect = "Full speed is 8000/s; from where on response times are twice the 1.00 ms of an idle target was not measured: it \
+                  lies between 3000/s and 6000/s, 38 to 75 % of that.";
+    assert_eq!(of_rates(&gap, Verdict::Capped), expect);
     let said = of_rates(&rates(None), Verdict::Capped);
     assert!(said.contains("7977/s are carried without much waiting"), "{said}");
     let said = of_rates(&Rates { alone_s: None, ..rates(None) }, Verdict::Flat);
