@@ -173,14 +173,16 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         if self.stream.engine.serialize_overlap {
             self.places.retain(|&(of, ..)| of != slot.operation.slot);
         }
-        if self.state != State::Verify && result >= 0 {
+        // What is in flight when a signal ends the reading back is of that too.
+        let reads_back = self.phase() == Phase::Verify;
+        if !reads_back && result >= 0 {
             self.note_of_search(slot, completed);
             if self.ramp_left != u64::MAX && self.state == State::Ramp {
                 self.ramp_by_bytes(u64::from(result.unsigned_abs()), completed);
             }
         }
         let is_loaded = matches!(self.state, State::Ramp | State::Measure);
-        if self.state != State::Verify
+        if !reads_back
             && result >= 0
             && let Some(watch) = &mut self.watch
             && let Some(broken) = watch.note(slot, u64::from(result.unsigned_abs()), completed, is_loaded)
@@ -211,7 +213,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         let has_priority = matches!(kind, OperationKind::Read | OperationKind::Write);
         self.recorder.cell.push_row(OperationRow {
             kind,
-            reads_back: self.state == State::Verify,
+            reads_back: self.phase() == Phase::Verify,
             priority: if has_priority { self.engine.priority_of(number) } else { 0 },
             bytes: u32::try_from(moved).unwrap_or(u32::MAX),
             target: self.targets_of[extent as usize],

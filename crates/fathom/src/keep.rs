@@ -35,19 +35,25 @@ pub(crate) struct Keep {
     holds: bool,
     /// When it was last asked to commit and did, on the monotonic clock.
     committed: Nanos,
+    /// Why a run that need not be stored has no file.
+    failed: Option<StoreError>,
 }
 
 impl Keep {
     /// Makes the file of run `id` in `folder`, where that is to be had.
     pub(crate) fn new(folder: &Path, id: &str, keeping: Keeping) -> Result<Self, StoreError> {
+        let mut failed = None;
         let writer = match keeping {
             Keeping::Needed => Some(Writer::create(folder, id)?),
-            Keeping::Offered => Writer::create(folder, id).inspect_err(warn_unstored).ok(),
+            Keeping::Offered => Writer::create(folder, id)
+                .inspect_err(warn_unstored)
+                .map_err(|error| failed = Some(error))
+                .ok(),
             Keeping::Nowhere => None,
         };
         let holds = writer.is_none();
         let path = fathom_store::path_of(folder, id);
-        Ok(Self { writer, path, keeping, held: Held::default(), holds, committed: Nanos::ZERO })
+        Ok(Self { writer, path, keeping, held: Held::default(), holds, committed: Nanos::ZERO, failed })
     }
 
     /// Where the run's file is, or would be.
@@ -58,7 +64,9 @@ impl Keep {
     /// Leaves one complete file, or says why that failed and what is not in it; nothing failed where nothing was to be stored.
     pub(crate) fn finish(self) -> Result<(), Unfinished> {
         let held = self.held.into_events();
-        let Some(writer) = self.writer else { return Err(Unfinished { error: None, events: held }) };
+        let Some(writer) = self.writer else {
+            return Err(Unfinished { error: self.failed, events: held });
+        };
         // There may be room again by now. Where there is none, the writer hands them back.
         match writer.finish_with(held) {
             Ok(_) => Ok(()),
@@ -107,9 +115,17 @@ fn discard(path: &Path) {
     }
 }
 
+/// What is to be said of a run that need not be stored and is not.
+pub(crate) fn unstored(error: &StoreError) -> String {
+    format!("this run is not stored, and goes on: {error}")
+}
+
+/// Says so to whoever watches: what reads standard error of a run that nobody watches takes any word there for a failure, and finds
+/// it among the notes.
 fn warn_unstored(error: &StoreError) {
-    let text = format!("warning: this run is not stored, and goes on: {error}");
-    terminal::message(&diagnose::printable(&text));
+    if terminal::shows_messages() {
+        terminal::message(&diagnose::printable(&format!("warning: {}", unstored(error))));
+    }
 }
 
 impl Sink for Keep {

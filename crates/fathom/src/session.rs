@@ -5,7 +5,7 @@ use crate::ceiling;
 use crate::cli::ConsentArgs;
 use crate::diagnose;
 use crate::exit::Exit;
-use crate::keep::{Keep, Keeping, Unfinished};
+use crate::keep::{self, Keep, Keeping, Unfinished};
 use crate::live::Live;
 use crate::load::Loaded;
 use crate::output::{self, Spared};
@@ -325,6 +325,10 @@ pub(crate) struct Done {
     path: PathBuf,
     /// What did not get into it.
     unstored: Vec<Event>,
+    /// What is to be said of a run that need not be stored and is not.
+    why_unstored: Option<String>,
+    /// The error of a run of which nothing could be prepared to start.
+    pub(crate) unprepared: Option<i32>,
 }
 
 impl Done {
@@ -336,7 +340,14 @@ impl Done {
     /// The record, what could not be stored included; or why there is none.
     pub(crate) fn record(&mut self, detail: Detail) -> Result<Record, String> {
         let unstored = std::mem::take(&mut self.unstored);
-        fathom_store::read_with(&self.path, detail, unstored).map_err(|error| error.to_string())
+        let mut record =
+            fathom_store::read_with(&self.path, detail, unstored).map_err(|error| error.to_string())?;
+        if let Some(message) = self.why_unstored.take() {
+            // Behind all others; notes of the plan are at 0.
+            let at = record.notes.last().map_or(Nanos(1), |last| last.at.max(Nanos(1)));
+            record.notes.push(Note { at, kind: NoteKind::Job, severity: Severity::Warn, message });
+        }
+        Ok(record)
     }
 }
 
@@ -394,15 +405,23 @@ pub(crate) fn run(planned: Planned, verdict_notes: Vec<String>, manner: Manner<'
         terminal::message(&format!("warning: {} could not be removed: {error}", path.display()));
     }
     let mut exit = Exit::of_run(&outcome);
-    let mut unstored = Vec::new();
+    let (mut unstored, mut why_unstored) = (Vec::new(), None);
     if let Err(Unfinished { error, events }) = keep.finish() {
+        why_unstored = error.as_ref().filter(|_| keeping == Keeping::Offered).map(keep::unstored);
         // A run that need not be stored has said by then that it is not.
         if let (Some(error), Keeping::Needed) = (error, keeping) {
             exit = say_unstored(&error, events.is_empty(), &outcome, exit);
         }
         unstored = events;
     }
-    Ok(Done { exit, path, unstored })
+    let unprepared = match &outcome.error {
+        // What somebody else has got hold of, or has changed since, has no error of the system.
+        Some(RunError::Prepare(error)) => {
+            Some(error.raw_os_error().unwrap_or(rustix::io::Errno::BUSY.raw_os_error()))
+        }
+        _ => None,
+    };
+    Ok(Done { exit, path, unstored, why_unstored, unprepared })
 }
 
 /// How long a search takes that may measure more than it begins with.

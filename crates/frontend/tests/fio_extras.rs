@@ -40,3 +40,37 @@ fn a_share_of_less_than_a_block_is_noted() {
         assert_eq!(noted, if is_noted { &["a.0", "a.1"][..] } else { &[] }, "{options}");
     }
 }
+
+/// Codes of what is said of a job.
+fn told(options: &str) -> Vec<String> {
+    let Reading { diagnostics, .. } = read("1", &format!("[a]\n{options}\n"), &Surroundings::empty());
+    diagnostics.all().iter().map(|one| format!("{}: {}", one.code, one.message)).collect()
+}
+
+#[test]
+fn what_no_block_of_several_files_covers_is_told() {
+    let expect = "fio.tail: each of the 10 files has 104857 B of size=1 MiB, of which the last 39321 B are less than a block of 64 KiB \
+                  and are never touched";
+    assert_eq!(told("rw=randread\nsize=1m\nnrfiles=10\nbs=64k"), [expect]);
+    for (options, is_told) in [
+        ("size=1000k\nfilename=b:c\nbs=64k", true),
+        // Of a third of a MiB, 341 B are less than a hundredth.
+        ("size=1m\nnrfiles=3\nbs=4k", false),
+        ("size=1m\nnrfiles=16\nbs=64k", false),
+        // Told of the whole region, or no job at all.
+        ("size=1000k\nbs=64k", false),
+        ("filesize=1000k\nnrfiles=2\nbs=64k", false),
+        ("size=64k\nnrfiles=4\nbs=64k", false),
+    ] {
+        let told = told(options);
+        assert_eq!(told.iter().any(|one| one.starts_with("fio.tail")), is_told, "{options}: {told:?}");
+    }
+}
+
+#[test]
+fn a_map_of_several_sizes_cuts_nothing_where_nothing_jumps() {
+    let is_told = |options: &str| told(options).iter().any(|one| one.starts_with("fio.random-map"));
+    assert!(is_told("rw=randread\nsize=1g\nbssplit=4k/50:64k/50"));
+    assert!(is_told("rw=randread\nsize=1g\nbssplit=4k/50:64k/50\npercentage_random=10"));
+    assert!(!is_told("rw=randread\nsize=1g\nbssplit=4k/50:64k/50\npercentage_random=0"));
+}

@@ -157,7 +157,7 @@ options! {
     syncfs_at_end: bool = false, Kind::Flag, fio "end_syncfs", example "true";
     /// Whether each trim is followed by a write of the same place.
     trim_then_write: bool = false, Kind::Flag, fio "rw=trimwrite", example "true";
-    /// What written data is protected with and checked by: a digest in a header with address and number of the write, or a pattern.
+    /// What written data is protected with and checked by: a digest in a header with address and number of the write, or a pattern. Of them `sha512` is fio's, which covers some bytes at both ends of a block alone; `sha3-512` covers all.
     verify: Verify = Verify::None, Kind::Choice(Verify::WORDS), fio "verify", vdbench "validate", example "\"crc32c\"";
     /// Bytes that fill what is verified, instead of random ones: `0x…`, `"text"`, whole numbers and `%o` (the operation's offset), in a row.
     verify_pattern: VerifyPattern, Kind::Structured("0x…, \"text\", whole numbers and %o, in a row"), fio "verify_pattern", example "\"0xdeadbeef%o\"";

@@ -220,16 +220,32 @@ pub trait Options: Default {
             }
             None => {
                 let names = Self::rows().iter().map(Row::name);
-                let help = nearest(&name.value, names).map_or_else(
-                    || "`fathom options` lists all".to_owned(),
-                    |near| format!("did you mean {near}?"),
-                );
+                let help = elsewhere(&name.value).unwrap_or_else(|| {
+                    nearest(&name.value, names).map_or_else(
+                        || "`fathom options` lists all".to_owned(),
+                        |near| format!("did you mean {near}?"),
+                    )
+                });
                 let message =
                     format!("unknown option \"{}\" in a {} section", name.value, Self::GROUP.name());
                 to.error("job.unknown-option", name.span, message, help);
             }
         }
     }
+}
+
+/// Where an option of this name belongs, or what it is called here that others call so; nothing where nobody does.
+fn elsewhere(name: &str) -> Option<String> {
+    let groups: Vec<&str> = rows().filter(|row| row.name() == name).map(|row| row.group.name()).collect();
+    if !groups.is_empty() {
+        return Some(format!("it is an option of a {} section; put it there", groups.join(" or a ")));
+    }
+    let called = |row: &&Row| [row.fio, row.vdbench, row.iometer].contains(&name);
+    let own: Vec<String> = rows()
+        .filter(called)
+        .map(|row| format!("{} (of a {} section)", row.name(), row.group.name()))
+        .collect();
+    (!own.is_empty()).then(|| format!("here it is {}", own.join(" or ")))
 }
 
 /// All rows of all sections.

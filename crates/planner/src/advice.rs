@@ -7,7 +7,7 @@ use crate::remarks::Remarks;
 use crate::scene::{Load, Scene};
 use fathom_model::{Amount, RatePiece, Span};
 use fathom_schema::{
-    Extent, IoMode, OperationKind, Pacing, Quota, Step, Stream, TargetKind as StepTarget, TimeLimit,
+    Extent, IoMode, OperationKind, Pacing, Quota, Step, Stream, TargetKind as StepTarget, TimeLimit, Zones,
 };
 use fathom_units::{Bytes, Iops, Nanos, saturating_sum};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -24,6 +24,7 @@ pub(crate) fn of_step(
     remarks: &mut Remarks,
 ) {
     same_place(step, loads, remarks);
+    overlapping(step, loads, remarks);
     for (stream, load) in step.streams.iter().zip(loads) {
         let real = |extent: &Extent| !is_substitute(&step.targets[extent.target as usize].kind);
         let region: BTreeSet<(u32, u64, u64)> = stream
@@ -118,6 +119,62 @@ fn same_place(step: &Step, loads: &[&Load<'_>], remarks: &mut Remarks) {
         };
         let target = &step.targets[target as usize].name;
         say_same_place(&who, start, target, loads[others[0]].section.span, remarks);
+    }
+}
+
+/// Sequential readers that begin at places of their own and go over what others go over: the later one finds in a cache what the
+/// earlier one left. Once for each target.
+fn overlapping(step: &Step, loads: &[&Load<'_>], remarks: &mut Remarks) {
+    // Per target: from where to where, whose, and whether it reads.
+    let mut parts: BTreeMap<u32, Vec<(Bytes, u64, usize)>> = BTreeMap::new();
+    for (index, (stream, load)) in step.streams.iter().zip(loads).enumerate() {
+        // What leaves gaps, others may fill.
+        let leaves_gaps = stream.workload.stride_bytes != 0 || stream.workload.zones != Zones::None;
+        if !load.operations.sequential || !load.operations.reads || load.trace.is_some() || leaves_gaps {
+            continue;
+        }
+        let at_most = |quota: Quota, each: u64| match quota {
+            Quota::AtMost(most) => most.saturating_mul(each),
+            Quota::Unlimited => u64::MAX,
+        };
+        let of_operations = at_most(stream.limits.operations, load.operations.largest);
+        let most = at_most(stream.limits.bytes, 1).min(of_operations);
+        for extent in stream.workers.iter().flat_map(|worker| &worker.extents) {
+            let length = extent.length.0.min(most);
+            let part = (extent.start, extent.start.0.saturating_add(length), index);
+            parts.entry(extent.target).or_default().push(part);
+        }
+    }
+    for (target, mut parts) in parts {
+        let target = &step.targets[target as usize];
+        if is_substitute(&target.kind) {
+            continue;
+        }
+        parts.sort_unstable();
+        // Those that begin at one place are told as such.
+        let mut furthest = (Bytes(0), 0, 0);
+        let found = parts.iter().find_map(|&(start, end, index)| {
+            let (first, until, other) = furthest;
+            if end > until {
+                furthest = (start, end, index);
+            }
+            (first < start && start.0 < until).then(|| (other, index, Bytes(until.min(end) - start.0)))
+        });
+        let Some((first, later, shared)) = found else { continue };
+        let name = |index: usize| format!("\"{}\"", step.streams[index].name);
+        let who = if first == later {
+            format!("workers of the stream {}", name(first))
+        } else {
+            format!("the streams {} and {}", name(first), name(later))
+        };
+        let message = format!(
+            "{who} read the same {} of {} in sequence, from places of their own",
+            shared.approximate(),
+            target.name
+        );
+        let help = "what the one has read the other finds in a cache; let regions lie as far apart as they are long \
+                    (offset_per_worker; in a job of fio offset_increment, or io_size to read less of each)";
+        remarks.warn("plan.same-region", Some(loads[later].section.span), message, help);
     }
 }
 

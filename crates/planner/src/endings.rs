@@ -117,7 +117,7 @@ pub(crate) fn keep_to_grids(
     }
     let message =
         format!("the stream \"{}\" has a mix with an align of its lines, and files that end", stream.name);
-    let help = "use one align for all lines, or files_end = \"anew\" without zones, a map and files_at_once";
+    let help = "use one align for all lines, or files_end = \"anew\" without zones, a map, files_at_once and kind_order = \"even\"";
     remarks.error("plan.mix-align", Some(stream.span), message, help);
     false
 }

@@ -383,6 +383,8 @@ fn run_part(
         shown = opening;
     }
     let outlook = Outlook::of(&planned.plan.experiment.preview());
+    let streams: Vec<String> = planned.loaded.job.streams.iter().map(|stream| stream.name.clone()).collect();
+    let says_ending = reports.says_ending() && switches.output.is_none();
     let mut watch = Watch::new(reports, collected, outlook, switches, &spared, &store, asked);
     let manner = Manner {
         store: &store,
@@ -400,7 +402,7 @@ fn run_part(
     // What ended them was asked for.
     let exit = if trigger.is_pulled() && matches!(done.exit, Exit::Signal(_)) { Exit::Ok } else { done.exit };
     // In fio's words, which its users look for; not in the midst of a document.
-    if let Exit::Signal(signal) = exit {
+    if let (Exit::Signal(signal), true) = (exit, !says_ending) {
         terminal::message(&format!("fio: terminating on signal {signal}"));
     }
     let is_over = trigger.is_pulled() || matches!(exit, Exit::Signal(_));
@@ -413,6 +415,9 @@ fn run_part(
         record.started.run.clear();
     }
     let (collected, given_out) = watch.done();
+    if let (Some(errno), true) = (done.unprepared, record.steps.iter().all(|step| step.finished.is_none())) {
+        reports.say_unprepared(&streams, errno);
+    }
     errors::tell(&record, &extras);
     // As with fio, a log that cannot be written is said and costs neither the report nor the exit code.
     let spared = spared.again();

@@ -181,10 +181,15 @@ fn a_job_of_fio_needs_no_store() {
         // Intervals of 10 ms, so that some are stored and some are not.
         let line = "fio --name=a --ioengine=null --size=1m --rate_iops=1000 --io_size=8m --output-format=json \
                     --write_bw_log=log --log_avg_msec=10";
+        // Programs that read the document take any word on standard error for a failure: it is among the notes.
         let run_with = |surroundings: &[&str], says: &[&str]| {
             let command = [&["env"], surroundings, &[FATHOM], &line.split_whitespace().collect::<Vec<_>>()];
-            let document = bench.run(&command.concat()).expect(0, says).json();
+            let ended = bench.run(&command.concat());
+            let document = ended.expect(0, &[]).json();
             assert_eq!(document["jobs"][0]["read"]["total_ios"], 2048, "{surroundings:?}: {document:#}");
+            assert_eq!(ended.err, "", "{surroundings:?}");
+            let notes = document["fathom"]["notes"].to_string();
+            assert!(says.iter().all(|says| notes.contains(says)), "{surroundings:?}: {notes}");
         };
         for store in ["/proc/none", text(&begins), text(&fills)] {
             run_with(&[&format!("FATHOM_STORE={store}")], &["this run is not stored, and goes on"]);

@@ -235,6 +235,40 @@ fn a_job_whose_files_may_not_be_opened_fails_by_itself() {
     }
 }
 
+/// The file of a program that runs may be written by nobody, whatever its mode says.
+#[test]
+fn a_job_on_the_file_of_a_running_program_fails_by_itself() {
+    let test = "a_job_on_the_file_of_a_running_program_fails_by_itself";
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip(test, &why);
+    }
+    for program in [&["fio"][..], &[FATHOM, "fio"]] {
+        let bench = Bench::new();
+        fs::copy("/bin/sh", bench.path("busy")).expect("there is a shell");
+        let mut running = std::process::Command::new(bench.path("busy"))
+            .args(["-c", "echo runs; read end"])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .expect("it is a program");
+        let mut said = [0; 5];
+        let mut from = running.stdout.take().expect("it is piped");
+        std::io::Read::read_exact(&mut from, &mut said).expect("it runs");
+        let line =
+            "--name=x --filename=busy --rw=write --size=20k --name=ok --filename=other --rw=write --size=64k";
+        let line: Vec<&str> = line.split(' ').chain(["--output-format=json"]).collect();
+        let ended = bench.run(&[program, &line].concat());
+        drop(running.stdin.take());
+        running.wait().expect("it is ours");
+        let document = document(&ended);
+        let of = |at: usize| (&document["jobs"][at]["error"], &document["jobs"][at]["write"]["total_ios"]);
+        assert_eq!((ended.code, of(0).0), (1, &Value::from(26)), "{program:?}: {document:#}");
+        assert_eq!(of(1), (&Value::from(0), &Value::from(16)), "{program:?}: {document:#}");
+        let whole = fs::read("/bin/sh").expect("it is there");
+        assert_eq!(fs::read(bench.path("busy")).expect("it is there"), whole, "nothing of it was written");
+    }
+}
+
 #[test]
 fn a_filesystem_without_room_fails_the_job_that_wants_it() {
     let has_small = || {

@@ -92,6 +92,10 @@ fn jumps_that_leave_the_files_room_go_on_in_the_next_loop() {
         ("--rw=write:4k --bs=4k --size=100000 --loops=2".to_owned(), 0),
         ("--rw=write:9k --bs=4k --size=100k --loops=2 --filename=p".to_owned(), 300_000),
         ("--rw=read:4k --bs=4k --size=100000 --filename=p:q".to_owned(), 300_000),
+        // Of files that are longer than their share all loops together move no more.
+        ("--rw=write:32k --bs=32k --size=64k --filename=p:q --loops=2".to_owned(), 65_536),
+        ("--rw=write:4k --bs=4k --size=8k --filename=p:q --loops=3".to_owned(), 8192),
+        ("--rw=read:16k --bs=16k --size=64k --filename=p:q --loops=2".to_owned(), 262_144),
     ];
     check(
         "jumps_that_leave_the_files_room_go_on_in_the_next_loop",

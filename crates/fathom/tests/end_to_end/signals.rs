@@ -136,7 +136,11 @@ fn jobs_that_are_not_stored_say_how_they_stand() {
     running.signal(Signal::USR1);
     running.wait_for_data("a: (groupid=0, jobs=1): err= 0");
     running.signal(Signal::INT);
-    running.ended().expect(128, &["this run is not stored, and goes on"]);
+    let ended = running.ended();
+    ended.expect(128, &[]);
+    assert!(ended.out.contains("note: this run is not stored, and goes on"), "{ended:#?}");
+    // Once, as with fio, and with the report.
+    assert_eq!((ended.out.matches("terminating on signal").count(), &*ended.err), (1, ""), "{ended:#?}");
 }
 
 #[test]

@@ -86,3 +86,35 @@ fn advice_for_jobs_that_run() {
         ],
     );
 }
+
+/// Readers in sequence that begin apart and go over the same: the later ones read what is in a cache.
+#[test]
+fn parts_that_overlap_are_told() {
+    let told = |stream: &str, workload: &str| {
+        let text = job("", workload, stream);
+        let found = crate::host::read(&text);
+        let facts = crate::host::facts(&found, |_| DISK);
+        let (_, found) = fathom_planner::plan(&found, &facts, 0);
+        found
+            .all()
+            .iter()
+            .filter(|d| d.code == "plan.same-region")
+            .map(|d| d.message.clone())
+            .collect::<Vec<_>>()
+    };
+    let four = |size: &str, by: &str, more: &str| {
+        let regions = "worker_regions = \"same\"";
+        format!("workers = 4\nsize = \"{size}\"\noffset_per_worker = \"{by}\"\n{regions}\n{more}")
+    };
+    let expect =
+        "workers of the stream \"s\" read the same 9 GiB of /dev/x in sequence, from places of their own";
+    assert_eq!(told(&four("10GiB", "1GiB", ""), ""), [expect]);
+    let none: [&str; 0] = [];
+    // Regions that touch, what no operation comes to, what jumps, what only writes, and what leaves gaps for others.
+    assert_eq!(told(&four("10GiB", "10GiB", ""), ""), none);
+    assert_eq!(told(&four("10GiB", "1GiB", "bytes = \"1GiB\""), ""), none);
+    assert_eq!(told(&four("10GiB", "1GiB", "operations = 1000"), ""), none);
+    assert_eq!(told(&four("10GiB", "1GiB", ""), "access = \"random\""), none);
+    assert_eq!(told(&four("10GiB", "1GiB", ""), "read = \"0%\""), none);
+    assert_eq!(told(&four("10GiB", "4KiB", ""), "stride = \"12KiB\""), none);
+}

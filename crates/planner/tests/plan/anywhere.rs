@@ -37,7 +37,7 @@ fn contradictions_need_no_host() {
     check(&job("", "", "engine = \"sim\""), &["plan.sim-target"]);
     check(&job("kind = \"null\"", "", "engine = \"psync\""), &["plan.engine-and-target"]);
     check(&job("files = 2", "", ""), &["target.files-and-path"]);
-    check(&job("", "read = \"0%\"\nverify = \"crc32c\"", "engine = \"null\""), &["plan.verify"]);
+    check(&job("", "read = \"0%\"\nverify = \"crc32c\"", "engine = \"null\""), &["plan.verify-engine"]);
     check(&job("", "", "rate = \"50%\""), &["plan.no-maximum"]);
     check(&job("", "access = \"50% random\"\ncoverage = \"once-per-pass\"", ""), &["plan.coverage"]);
     check(&job("", "align = \"8KiB\"", ""), &["plan.no-effect"]);
@@ -166,7 +166,7 @@ fn what_has_no_effect_is_told() {
     warns("rate_min_window = \"5s\"\nflow_weight = 8\nflow_pause = \"1ms\"", 3);
     warns("rate_min = \"1/s\"\nrate_min_window = \"5s\"\nflow = 1\nflow_weight = 8\nflow_pause = \"1ms\"", 0);
     warns("offset_per_worker = \"1MiB\"\nworker_regions = \"same\"", 2);
-    warns("workers = 2\noffset_per_worker = \"1MiB\"\nworker_regions = \"same\"", 0);
+    warns("workers = 2\nsize = \"1MiB\"\noffset_per_worker = \"1MiB\"\nworker_regions = \"same\"", 0);
     warns("passes_suffice = true\noffset = \"1MiB\"\noffset_align = \"1MiB\"", 2);
     warns("passes = 2\npasses_suffice = true", 1);
     warns("bytes = \"1MiB\"\npasses_suffice = true\noffset = \"10%\"\noffset_align = \"1MiB\"", 0);

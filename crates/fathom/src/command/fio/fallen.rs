@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 /// Faults that fio finds when a job starts, not when it is read, with the error that the job then has: those of fio 3.33, but
 /// for a file that `allow_file_create=0` forbids to make, which fio calls no error and ends with 1 all the same.
-const AT_START: [(&str, Errno); 23] = [
+const AT_START: [(&str, Errno); 24] = [
     ("plan.needs-size", Errno::INVAL),
     ("plan.not-aligned", Errno::INVAL),
     ("plan.direct-refused", Errno::INVAL),
@@ -24,6 +24,7 @@ const AT_START: [(&str, Errno); 23] = [
     ("plan.block-too-large", Errno::INVAL),
     ("plan.ring-depth", Errno::INVAL),
     ("plan.verify-block", Errno::INVAL),
+    ("plan.verify-engine", Errno::INVAL),
     ("plan.no-cpu-load", Errno::INVAL),
     ("plan.no-program", Errno::INVAL),
     ("plan.not-mapped", Errno::NODEV),
@@ -44,6 +45,9 @@ const AT_START: [(&str, Errno); 23] = [
 /// What `--readonly` forbids: to make a file, and to change one.
 const READ_ONLY_ABSENT: &str = "fio.readonly-absent";
 const READ_ONLY: &str = "fio.readonly";
+
+/// What nobody may write to as things are, whatever its mode says: an attribute (`chattr`) or a running program keeps it from that.
+const UNWRITABLE: &str = "fio.unwritable";
 
 /// What could not be looked at, and an engine that this host lacks; the facts have the error.
 const UNUSABLE: &str = "target.unusable";
@@ -120,9 +124,11 @@ fn forbidden(intent: &Intent, facts: &Facts) -> Option<(&'static str, String)> {
 pub(super) fn split(attempt: Attempt, consent: &Consent, permitted: Permitted) -> (Attempt, Vec<Fallen>) {
     let job = &attempt.loaded.job;
     let starved = &attempt.loaded.extras.starved;
+    let is_unwritable = || attempt.plan.as_ref().is_some_and(|plan| unwritable(plan).next().is_some());
+    // Nothing is opened for writing that was not judged.
     if job.streams.len() > TRIED_MAX
         || attempt.loaded.diagnostics.has_errors()
-        || (starved.is_empty() && !is_refused(&attempt, consent, permitted))
+        || (starved.is_empty() && !is_refused(&attempt, consent, permitted) && !is_unwritable())
     {
         return (attempt, Vec::new());
     }
@@ -205,6 +211,20 @@ fn unusable(paths: &[PathBuf], facts: &Facts) -> Option<Errno> {
     numbers?.first().copied().map(Errno::from_raw_os_error)
 }
 
+/// Files that are there, would be written and cannot be opened for that, with the error.
+fn unwritable(plan: &Plan) -> impl Iterator<Item = (&Path, Errno)> {
+    let written = plan.intents.iter().filter(|intent| intent.writes || intent.trims);
+    written.take(TRIED_MAX).filter_map(|intent| Some((&*intent.path, refused_writing(&intent.path)?)))
+}
+
+/// Why a regular file cannot be opened for writing, where that is neither its mode nor its filesystem.
+fn refused_writing(path: &Path) -> Option<Errno> {
+    let is_file = std::fs::metadata(path).is_ok_and(|meta| meta.is_file());
+    let opened = || std::fs::OpenOptions::new().write(true).open(path);
+    let errno = if is_file { Errno::from_io_error(&opened().err()?)? } else { return None };
+    [Errno::PERM, Errno::TXTBSY].contains(&errno).then_some(errno)
+}
+
 /// The error that the kernel refuses an engine with.
 fn no_engine(engine: Engine, limits: &HostLimits) -> Option<Errno> {
     let errno = match engine {
@@ -275,7 +295,15 @@ fn fate(
         let refusals = safety::judge(&plan.intents, &plan.commands, facts, consent).refusals;
         found.extend(refusals.iter().map(|refusal| (refusal.code, refusal.to_string())));
         found.extend(permitted.forbidden(&plan, facts));
+        let reason = |(path, errno): (&Path, Errno)| {
+            let why = std::io::Error::from(errno);
+            (UNWRITABLE, format!("{} cannot be opened for writing: {why}", path.display()))
+        };
+        if found.is_empty() {
+            found.extend(unwritable(&plan).map(reason));
+        }
     }
+    let unwritten = || fathom_planner::paths(&alone).iter().find_map(|path| refused_writing(path));
     let has_folder = || {
         let paths = fathom_planner::paths(&alone);
         facts.targets.iter().any(|fact| fact.kind == FileKind::Folder && paths.contains(&fact.path))
@@ -297,6 +325,9 @@ fn fate(
             // Where `directory` itself is none, fio runs nothing; one that may not be entered is found at the start.
             (UNUSABLE, _) if names_folder() && !has_parents() => None,
             (UNUSABLE, _) => unusable(&fathom_planner::paths(&alone), facts),
+            (UNWRITABLE, _) => unwritten(),
+            // Which an attribute may have as well.
+            ("target.permission", known) => unwritten().or(known),
             (NO_ENGINE, _) => no_engine(*stream.options.engine.get(), &facts.limits),
             // Pipes, sockets and character devices are not measured.
             (_, Some(Errno::ISDIR)) if !has_folder() => Some(Errno::NOTBLK),

@@ -70,6 +70,16 @@ impl Reports {
         self.fallen.extend(fallen.iter().map(|fallen| (fallen.stream.clone(), fallen.errno)));
     }
 
+    /// None of the jobs of a run that ends before its first step could start.
+    pub(super) fn say_unprepared(&mut self, streams: &[String], errno: i32) {
+        self.fallen.extend(streams.iter().map(|stream| (stream.clone(), errno)));
+    }
+
+    /// Whether what ends the jobs is said in a report.
+    pub(super) fn says_ending(&self) -> bool {
+        self.normal
+    }
+
     /// What comes before the jobs start: something only in the normal report, so that others stay one document. Warnings that
     /// are not messages come after the report ([`Self::closing`]): scripts take figures out of it by the number of a line.
     pub(super) fn opening(&mut self, loaded: &Loaded, plan: Option<&Plan>, facts: &Facts) -> String {

@@ -206,8 +206,8 @@ pub(super) fn join_loops(
     let all = Bytes(each.0.saturating_mul(u64::from(loops)));
     let place = parsed.settings.span("loops", parsed.span);
     options.pass_bytes.set(all, place);
-    // Files that have come to their end end a pass, unless there is more to be moved for `io_size`.
-    if goes_on && options.bytes.get().is_none() {
+    // Files that have come to their end end a pass, unless there is more to be moved for `io_size`; together they move no more.
+    if options.bytes.get().is_none() {
         options.bytes.set(Amount::Bytes(each), place);
         options.passes_suffice.set(true, place);
     }
@@ -220,5 +220,23 @@ pub(super) fn set_tails(options: &mut StreamOptions, settings: &Settings, files:
     let has_tails = files > 1 && each > smallest && !each.is_multiple_of(smallest.max(1));
     if has_tails && options.passes.get().is_some() && options.pass_bytes.get().is_none() {
         options.pass_bytes.set(Bytes(each * files), Span::default());
+    }
+}
+
+/// Says how much of several files no operation comes to, since their equal parts of `size` are no whole blocks, from a hundredth on.
+pub(super) fn tell_tails(parsed: &ParsedJob, files: u64, smallest: u64, faults: &mut Faults) {
+    let Settings { operations, files: options, .. } = &parsed.settings;
+    let (Some(Size::Bytes(size)), None) = (operations.size, options.filesize) else { return };
+    let each = size / files.max(1);
+    let tail = each % smallest.max(1);
+    if files > 1 && each > tail && tail.saturating_mul(100) >= each {
+        let (each, tail, block) = (Bytes(each), Bytes(tail), Bytes(smallest));
+        let message = format!(
+            "each of the {files} files has {each} of size={}, of which the last {tail} are less than a block of {block} and are never \
+             touched",
+            Bytes(size)
+        );
+        let help = format!("make size a multiple of {files} × {block}");
+        faults.warn("fio.tail", parsed.settings.span("size", parsed.span), message, help);
     }
 }

@@ -480,6 +480,7 @@ impl Lowering<'_> {
             appends::end(options, parsed, lowered, place.files(), self.faults);
         }
         amounts::set_tails(options, settings, place.files(), lowered.smallest);
+        amounts::tell_tails(parsed, place.files(), lowered.smallest, self.faults);
         amounts::join_loops(options, parsed, lowered, engine.goes_on(parsed.settings.engine.depth));
         if self.targets.are_absent(&place, &need, engine.engine, self.surroundings) {
             amounts::begin_where_nothing_is(options, parsed, self.faults);

@@ -545,7 +545,8 @@ fn set_places(
         return;
     }
     options.coverage.set(Coverage::Map, place);
-    if !is_one_size {
+    // What never jumps comes to no block that was touched.
+    if !is_one_size && used.iter().any(|direction| direction.access.random > Ratio::ZERO) {
         let message = "with several block sizes, operations are cut where a block was touched already, to sizes that \
                        were not asked for";
         let help = "add norandommap to keep sizes; fio cuts them in the same way";
