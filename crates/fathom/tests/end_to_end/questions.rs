@@ -749,8 +749,5 @@ fn one_unlucky_trial_is_no_flat_verdict() {
     let ended = bench.fathom("slo -q --latency p99<20ms --iops 700 job.toml");
     ended.expect(99, &[]);
     assert!(ended.out.contains("Not met: 700/s are carried, but"), "{ended:?}");
-    assert!(ended.out.contains("possibly by chance: each trial would have to last"), "{ended:?}");
-    let document =
-        bench.fathom("slo -q --json --latency p99<20ms --iops 700 job.toml").expect(99, &[]).json();
-    assert!(document["trials_take_s"].as_f64().is_some_and(|seconds| seconds > 10.0), "{document:#}");
+    assert!(ended.out.contains("above the limit, possibly by chance: others of its"), "{ended:?}");
 }
