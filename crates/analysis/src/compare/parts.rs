@@ -74,7 +74,7 @@ fn name(stream: Option<&str>, kind: Option<OperationKind>) -> String {
     stream.map(str::to_owned).into_iter().chain(kind).collect::<Vec<_>>().join(", ")
 }
 
-/// The streams of a step by name, in their order, with the kinds of operations that each did.
+/// The streams of a step by name, in their order, with the kinds of operations that each did, or was to do.
 fn streams(steps: &[&StepRecord]) -> Vec<(String, BTreeSet<OperationKind>)> {
     let mut all: Vec<(String, BTreeSet<OperationKind>)> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
@@ -83,8 +83,9 @@ fn streams(steps: &[&StepRecord]) -> Vec<(String, BTreeSet<OperationKind>)> {
             if !stream.engine.kind.adds_up() {
                 continue;
             }
-            let kinds = found.tally.kinds.iter().filter(|one| one.operations > 0).map(|one| one.kind);
-            let kinds = kinds.filter(|kind| *kind != OperationKind::Sync);
+            let done = found.tally.kinds.iter().filter(|one| one.operations > 0).map(|one| one.kind);
+            let asked = stream.workload.cases.iter().filter(|case| case.weight > 0.0).map(|case| case.kind);
+            let kinds = done.chain(asked).filter(|kind| *kind != OperationKind::Sync);
             let at = *places.entry(&stream.name).or_insert_with(|| {
                 all.push((stream.name.clone(), BTreeSet::new()));
                 all.len() - 1
@@ -102,7 +103,8 @@ fn of(one: &Matched<'_>) -> (Vec<Part>, Option<String>) {
     let (base, new) = (side(&one.base), side(&one.new));
     let kinds = |stream: &Option<String>, left: &BTreeSet<OperationKind>, right: &BTreeSet<OperationKind>| {
         let are_mixed = left.len() > 1 || right.len() > 1;
-        let kinds = left.union(right).copied();
+        // What one of two jobs does not do at all is a difference of the jobs.
+        let kinds = left.intersection(right).copied();
         let of = |kind| Part { stream: stream.clone(), kind: Some(kind) };
         if are_mixed { kinds.map(of).collect() } else { vec![Part { stream: stream.clone(), kind: None }] }
     };
