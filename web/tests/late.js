@@ -111,6 +111,22 @@ for (const where of ["compose", "curve", "steady"]) {
   });
 }
 
+test("faults of a job that are told when its page is left are nobody's", async () => {
+  const { page, complaints } = await open("compose");
+  const asked = await held(page, "**/api/v1/jobs/check");
+  await page.getByLabel("Path").fill("/mnt/disk/scratch");
+  await page.getByLabel("Queue depth").fill("1..8");
+  const answer = await asked.next();
+  await page.getByRole("button", { name: "Show the plan" }).click();
+  await page.getByText("takes about 32 s").waitFor();
+  await page.getByRole("button", { name: "Start", exact: true }).click();
+  await page.waitForURL(/#\/live\/live/);
+  await settled(page);
+  await answer.continue();
+  await settled(page);
+  assert.deepEqual(complaints, []);
+});
+
 test("a start that was sent already is taken back, and it is said that nobody knows", async () => {
   const { page, complaints } = await open("compose");
   const dialog = await agreed(page);
