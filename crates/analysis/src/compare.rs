@@ -19,7 +19,7 @@ pub use curves::CurveFigure;
 pub use environment::{FactDifference, environments};
 pub use gate::{MORE_RUNS_MAX, Verdict, judge, more_runs};
 pub use matched::{Kind, step_names, steps_in_common};
-pub use parts::PartComparison;
+pub use parts::{PartComparison, possible_losses};
 pub use side::{Replicates, Series, StepSide};
 
 use crate::pts::{self, Ending};
@@ -27,6 +27,7 @@ use crate::statistics::{Sample, Shift, quantile_shifts};
 use change::{Between, Told, change_interval, change_of_one, resampled_too_narrow, sample, widened};
 use fathom_metrics::{bucket_bounds, bucket_of};
 use fathom_schema::{Finding, Record, StepRecord};
+use gate::more_runs_of;
 use matched::{Matched, Matches, matched};
 use parts::Part;
 
@@ -186,10 +187,12 @@ pub fn compare(base: &[&Record], new: &[&Record], margin: f64) -> Result<Compari
         match (StepSide::of(&one.base, &whole), StepSide::of(&one.new, &whole)) {
             (Some(left), Some(right)) => {
                 let sides = Sides { one, base: &left, new: &right, margin, level: levels.0 };
-                let (parts, silent) = parts::compared(one, parts, margin, levels.1);
+                let (parts, silent) =
+                    parts::compared(one, [left.agrees, right.agrees], parts, margin, levels.1);
                 is_complete &= silent.is_empty();
                 remarks.extend(silent);
-                let found = StepComparison { parts, ..step(&sides) };
+                let mut found = StepComparison { parts, ..step(&sides) };
+                remarks.extend(parts::weighed(&mut found, margin));
                 remarks.extend(of_step(&found, left.operations().min(right.operations())));
                 agree = [agree[0] | left.agrees, agree[1] | right.agrees];
                 steps.push(found);
@@ -204,6 +207,8 @@ pub fn compare(base: &[&Record], new: &[&Record], margin: f64) -> Result<Compari
     // A loss in one step is a loss; anything milder says nothing of steps without figures.
     let verdict = if is_complete { verdict } else { verdict.max(Verdict::Inconclusive) };
     let verdict = parts::verdict(&steps).map_or(verdict, |of_parts| verdict.max(of_parts));
+    let lost = || steps.iter().flat_map(|step| possible_losses(step, margin)).map(|(_, metric)| metric);
+    let verdict = if lost().next().is_some() { verdict.max(Verdict::Inconclusive) } else { verdict };
     if matches!(verdict, Verdict::Equivalent | Verdict::Improved) {
         remarks.extend(steps.iter().filter_map(parts::untold));
     }
@@ -229,7 +234,11 @@ pub fn compare(base: &[&Record], new: &[&Record], margin: f64) -> Result<Compari
     Ok(Comparison {
         kind,
         job_differences: job_differences(&all, (true, 0, first), (false, 0, second)),
-        more_runs: if verdict == Verdict::Inconclusive { more_runs_of(deciding()) } else { None },
+        more_runs: if verdict == Verdict::Inconclusive {
+            more_runs_of(deciding().chain(lost()))
+        } else {
+            None
+        },
         steps,
         curve,
         unlike,
@@ -426,16 +435,6 @@ fn means(sides: &Sides<'_>) -> Vec<Metric> {
     ]
     .map(metric)
     .to_vec()
-}
-
-/// Runs that all of the figures take that are open; `None` where one of them is told by no number, or by none that is known.
-fn more_runs_of<'a>(metrics: impl Iterator<Item = &'a Metric>) -> Option<u64> {
-    let open = metrics.filter(|metric| metric.verdict == Verdict::Inconclusive);
-    let known = open.filter(|metric| metric.interval.is_some() || metric.more_runs.is_some());
-    known
-        .map(|metric| metric.more_runs)
-        .reduce(|most, one| most.zip(one).map(|(most, one)| most.max(one)))
-        .flatten()
 }
 
 /// The percentiles that both sides have enough operations for, and the one that decides in any case.

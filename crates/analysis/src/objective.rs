@@ -254,11 +254,11 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
     let is_answer =
         wanted.is_some() && matches!(state, State::DepthLimited | State::NotMet | State::Overloaded);
     let state = if is_broken_off(record) && !is_answer { State::Unfinished } else { state };
-    let both = trials.iter().zip(&points);
-    let of_rate: Vec<(&Trial, &LoadPoint)> =
-        both.filter(|(trial, _)| rate.is_some_and(|rate| is_same(trial.rate, rate))).collect();
+    let of_rate = of_rate(&trials, &points, rate);
     let alone_s = single.map_or(0.0, |alone| alone.mean_s);
-    let margins = margins::of(goals, &of_rate, queues, single.map(|alone| alone.mean_s));
+    let margins_of = |trials: &[_]| margins::of(goals, trials, queues, single.map(|alone| alone.mean_s));
+    let mut margins = margins_of(&of_rate);
+    margins::reach_to(&mut margins, &margins_of(&self::of_rate(&trials, &points, missed)));
     // Near an idle target latency hardly grows with the rate: the slope takes rates from farther off, and an operation alone is
     // the end of the line.
     let is_idle = |single: &LoadPoint| rate.is_none_or(|rate| rate <= IDLE_MAX * single.rate);
@@ -317,6 +317,16 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
         trials_take_s,
         remarks,
     })
+}
+
+/// The trials of one rate, and what they measured.
+fn of_rate<'a>(
+    trials: &'a [Trial],
+    points: &'a [LoadPoint],
+    rate: Option<f64>,
+) -> Vec<(&'a Trial, &'a LoadPoint)> {
+    let both = trials.iter().zip(points);
+    both.filter(|(trial, _)| rate.is_some_and(|rate| is_same(trial.rate, rate))).collect()
 }
 
 /// Whether two rates, in operations per second, are the same one.

@@ -171,6 +171,9 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                     let writes = self.unchecked_writes();
                     if !is_over && left.round > 0 {
                         self.resume(now);
+                        // What stays behind may be written over before its turn comes.
+                        let is_all = matches!(errand, Errand::Check) && batch >= writes;
+                        self.verifier.iter_mut().filter(|_| is_all).for_each(|verifier| verifier.line_up());
                         now = self.go_over(errand, batch, now)?;
                         self.add_usage();
                         is_over = self.is_over(now);
@@ -247,6 +250,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     /// Reads back what is left of a round as a part of the load: the next begins with all of it checked.
     fn check_the_rest(&mut self, now: Nanos) -> Result<Nanos, EngineError> {
         self.resume(now);
+        self.verifier.iter_mut().for_each(|verifier| verifier.line_up());
         let now = self.go_over(Errand::Check, u64::MAX, now)?;
         self.add_usage();
         if let Some(verifier) = &mut self.verifier {

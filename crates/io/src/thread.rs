@@ -1,6 +1,7 @@
 //! The calling thread: where it runs, what it used, how exactly it wakes.
 
 use fathom_schema::MemoryPolicy;
+use std::cell::Cell;
 use std::io::{self, Read};
 
 /// What a thread has used so far.
@@ -158,6 +159,33 @@ pub fn wake_exactly() {
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64, 0_u64, 0_u64, 0_u64) };
 }
 
+/// Whether the calling thread, and the threads that the kernel makes for it (those of `io_uring` do what cannot be done at once),
+/// take the CPU from what runs when they become ready, as is usual; or wait until it pauses (`SCHED_BATCH`, sched(7)): then a batch
+/// is handed over whole before the kernel begins with it. Of a thread under another policy nothing is changed, and what the
+/// kernel refuses is left out: it is about speed alone.
+pub fn wake_at_once(is_at_once: bool) {
+    thread_local! {
+        /// Whether it waits because it was told so here, and not because fathom was begun like that.
+        static IS_PATIENT: Cell<bool> = const { Cell::new(false) };
+    }
+    if is_at_once != IS_PATIENT.get() {
+        return;
+    }
+    let (from, to) = if is_at_once {
+        (libc::SCHED_BATCH, libc::SCHED_OTHER)
+    } else {
+        (libc::SCHED_OTHER, libc::SCHED_BATCH)
+    };
+    let none = libc::sched_param { sched_priority: 0 };
+    // SAFETY: takes plain numbers, and `none` is readable for the call; 0 is the calling thread.
+    let is_set = unsafe {
+        libc::sched_getscheduler(0) == from && libc::sched_setscheduler(0, to, &raw const none) == 0
+    };
+    if is_set {
+        IS_PATIENT.set(!is_at_once);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -229,6 +257,32 @@ mod tests {
         })
         .join()
         .expect("it does not panic");
+    }
+
+    #[test]
+    fn who_waits_for_a_pause_does_so_until_told_otherwise_and_other_policies_stay() {
+        // SAFETY: takes a plain number; 0 is the calling thread.
+        let policy = || unsafe { libc::sched_getscheduler(0) };
+        let told = std::thread::spawn(move || {
+            let usual = policy();
+            wake_at_once(false);
+            let patient = policy();
+            wake_at_once(true);
+            let none = libc::sched_param { sched_priority: 0 };
+            let back = policy();
+            // SAFETY: takes plain numbers, and `none` is readable for the call; 0 is the calling thread.
+            let set = |policy| assert_eq!(unsafe { libc::sched_setscheduler(0, policy, &raw const none) }, 0);
+            // One that was begun like that stays so.
+            set(libc::SCHED_BATCH);
+            wake_at_once(true);
+            let begun_so = policy();
+            set(libc::SCHED_IDLE);
+            wake_at_once(false);
+            [usual, patient, back, begun_so, policy()]
+        });
+        let expect =
+            [libc::SCHED_OTHER, libc::SCHED_BATCH, libc::SCHED_OTHER, libc::SCHED_BATCH, libc::SCHED_IDLE];
+        assert_eq!(told.join().expect("it does not panic"), expect);
     }
 
     #[test]

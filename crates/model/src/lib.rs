@@ -27,5 +27,6 @@ pub use value::{
     errno_of,
 };
 pub use value::{
-    PatternPiece, PeerAddress, PeerProtocol, PriorityPart, TraceSkips, Verify, VerifyPattern, VerifyWhen,
+    PatternPiece, PeerAddress, PeerProtocol, PriorityPart, TraceSkips, Verify, VerifyOrder, VerifyPattern,
+    VerifyWhen,
 };

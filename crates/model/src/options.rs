@@ -8,7 +8,7 @@ use crate::value::{
     RandomDistribution, RangeSync, Rate, RatePiece, RepeatKind, RunKind, Seed, ServiceTime, StatCall, Steady,
     Sweep, TargetKind, Tolerated, TraceSkips, TreeDistribution, WorkerRegions, Zones,
 };
-use crate::value::{Verify, VerifyPattern, VerifyWhen};
+use crate::value::{Verify, VerifyOrder, VerifyPattern, VerifyWhen};
 use fathom_units::{Bytes, Nanos, Ratio};
 
 /// Any whole number from 1 up.
@@ -165,6 +165,8 @@ options! {
     verify_pattern_interval: Bytes, Kind::Size, fio "verify_pattern_interval", example "\"512B\"";
     /// When writes are read back and checked: after each pass, only as a backlog while the load goes on, or never (they only carry what makes them checkable).
     verify_when: VerifyWhen = VerifyWhen::AfterPass, Kind::Choice(VerifyWhen::WORDS), fio "do_verify", example "\"never\"";
+    /// In which order writes are read back: as they were written, or file by file, each from its start on.
+    verify_order: VerifyOrder = VerifyOrder::Writes, Kind::Choice(VerifyOrder::WORDS), example "\"place\"";
     /// Distance of the headers inside an operation. Defaults to the operation, or to what divides all block sizes.
     verify_interval: Bytes, Kind::Size, fio "verify_interval", example "\"4KiB\"";
     /// Where in its interval a header lies.

@@ -67,7 +67,7 @@ pub use engine::{CpuWork, Engine, StatCall};
 mod peer;
 pub use peer::{PeerAddress, PeerProtocol};
 mod verification;
-pub use verification::{PatternPiece, VerifyPattern, VerifyWhen};
+pub use verification::{PatternPiece, VerifyOrder, VerifyPattern, VerifyWhen};
 
 choice! {
     /// What else ends with a worker.

@@ -408,6 +408,7 @@ fn beside_of_workload(options: &WorkloadOptions) -> Beside {
                 (options.verify_pattern.span(), "verify_pattern"),
                 (options.verify_pattern_interval.span(), "verify_pattern_interval"),
                 (options.verify_when.span(), "verify_when"),
+                (options.verify_order.span(), "verify_order"),
                 (options.verify_interval.span(), "verify_interval"),
                 (options.verify_header_at.span(), "verify_header_at"),
                 (options.verify_backlog.span(), "verify_backlog"),

@@ -4,7 +4,7 @@
 use crate::links::Links;
 use crate::operations;
 use crate::remarks::Remarks;
-use fathom_model::{Amount, Coverage, Dialect, Given, Job};
+use fathom_model::{Amount, Coverage, Dialect, Given, Job, VerifyOrder};
 use fathom_schema as schema;
 use fathom_units::Bytes;
 
@@ -15,9 +15,16 @@ pub fn in_native_terms(job: &Job) -> Job {
         let wanted = *workload.options.coverage.get();
         // What is wrong with it keeps both from being planned.
         let resolved = operations::resolve(workload, job.dialect, &mut Remarks::default());
-        let is_bent = resolved.is_some_and(|operations| {
+        let is_bent = resolved.as_ref().is_some_and(|operations| {
             operations.random && operations.workload.coverage == schema::Coverage::Independent
         });
+        // What is in order anyway needs no word.
+        let has_no_map = resolved.is_some_and(|operations| {
+            !operations.sequential && operations.workload.coverage == schema::Coverage::Independent
+        });
+        if let (Dialect::Fio, true, Some(span)) = (job.dialect, has_no_map, workload.options.verify.span()) {
+            workload.options.verify_order.set(VerifyOrder::Place, span);
+        }
         if wanted == Coverage::OncePerPass && is_bent {
             let span = workload.options.coverage.span().unwrap_or(workload.span);
             workload.options.coverage.set(Coverage::Independent, span);

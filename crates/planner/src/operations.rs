@@ -108,6 +108,7 @@ pub(crate) fn resolve(
         verify_pattern: _,
         verify_pattern_interval: _,
         verify_when: _,
+        verify_order: _,
         verify_interval: _,
         verify_header_at: _,
         verify_backlog: _,

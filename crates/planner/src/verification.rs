@@ -3,7 +3,7 @@
 
 use crate::operations::Operations;
 use crate::remarks::Remarks;
-use fathom_model::{Dialect, Named, PatternPiece, Span, Verify, VerifyWhen, WorkloadOptions};
+use fathom_model::{Dialect, Named, PatternPiece, Span, Verify, VerifyOrder, VerifyWhen, WorkloadOptions};
 use fathom_schema::{
     self as schema, Case, Coverage, Extent, FileOrder, Ledger, NoteKind, OperationKind, PassEnd, Protection,
     Quota, Run, Severity, Size, Stream, TrimRule, Verification, VerifyRule, VerifySchedule, WorkerPlan,
@@ -111,7 +111,7 @@ pub(crate) fn draft(
         trims: trims(options).filter(|_| changes),
         until: Quota::Unlimited,
         checks_count: false,
-        by_place: false,
+        by_place: *options.verify_order.get() == VerifyOrder::Place,
     })))
 }
 
@@ -259,7 +259,7 @@ pub(crate) fn complete(
         && workload.stride_bytes >= 0
         && plans.iter().all(|plan| plan.extents.len() <= 1);
     let has_map = !operations.sequential && workload.coverage != Coverage::Independent;
-    rule.by_place = *is_fios && !has_map && !is_in_order;
+    rule.by_place = (draft.by_place || *is_fios && !has_map) && !is_in_order;
     if let Ledger::Every(bytes) = rule.ledger {
         let stretches = |plan: &WorkerPlan| -> u64 {
             let stretches = |extent: &Extent| workload.reach(extent).div_ceil(u64::from(bytes));

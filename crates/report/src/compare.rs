@@ -165,6 +165,11 @@ pub fn verdict(found: &Comparison, margin: Ratio) -> String {
             format!("Equivalent: {} changed by no more than {margin}.", deciding(&found.steps))
         }
         Verdict::Inconclusive if found.steps.is_empty() => nothing_decides(found),
+        Verdict::Inconclusive if is_incomplete(&found.steps) => format!(
+            "Inconclusive: {} changed by no more than {margin} or improved, but {}.",
+            deciding(&found.steps),
+            parts::doubts(found, margin)
+        ),
         Verdict::Inconclusive => {
             let place = untold(found.kind, &found.steps);
             match found.more_runs {
@@ -189,6 +194,12 @@ pub fn verdict(found: &Comparison, margin: Ratio) -> String {
             }
         }
     }
+}
+
+/// Whether all that decides of the whole is told, so that it is a part that leaves it open.
+fn is_incomplete(steps: &[StepComparison]) -> bool {
+    let mut deciding = steps.iter().flat_map(|step| &step.metrics).filter(|metric| metric.decides).peekable();
+    deciding.peek().is_some() && deciding.all(|metric| metric.verdict != Verdict::Inconclusive)
 }
 
 /// What decides and lies nearer to a margin than it is told: next to it, or within half a bucket of a percentile.
@@ -694,6 +705,16 @@ mod tests {
         let told = verdict(&found, Ratio::ZERO);
         assert!(
             told.contains(": IOPS and p99 changed by nothing, or") && told.contains("--margin"),
+            "{told}"
+        );
+        // All that decides is told: what is missing is what some run did nothing of.
+        for metric in &mut found.steps[0].metrics {
+            metric.verdict = Verdict::Equivalent;
+        }
+        let told = verdict(&found, margin);
+        assert!(
+            told.starts_with("Inconclusive: IOPS and p99 changed by no more than 3% ")
+                && told.ends_with(", but some run did nothing of what the others did."),
             "{told}"
         );
         found.steps.clear();

@@ -468,9 +468,14 @@ pub fn sentence(answers: &Answers) -> String {
             place(&peak.n, answers.is_exact())
         ),
         (Verdict::Contention, _) if peak.is_of_law => format!(
-            "Operations wait for one another: throughput peaks with {} at load {}; whether it falls beyond is not certain.",
+            "Operations wait for one another: throughput peaks with {} at load {}; {}.",
             rate(peak.x.value),
-            place(&peak.n, answers.is_exact())
+            place(&peak.n, answers.is_exact()),
+            if answers.is_exact() {
+                "beyond, it hardly falls"
+            } else {
+                "whether it falls beyond is not certain"
+            }
         ),
         (Verdict::Contention, _) if answers.is_ceiling_open => format!(
             "Throughput grows by less than the load; {best_x} at load {best_n} is the most that was measured, and how far it \

@@ -52,8 +52,9 @@ fn of_side(side: &[&Record]) -> Vec<Named> {
         pooled.steps.extend(run.steps.iter().cloned());
     }
     match &pooled.started.question {
-        Some(Question::Curve { .. }) => {
-            let Some(found) = curve(&pooled, &[]) else { return Vec::new() };
+        // With the limits that were asked about: as chance has it, intervals come out a little different with others.
+        Some(Question::Curve { limits, .. }) => {
+            let Some(found) = curve(&pooled, limits) else { return Vec::new() };
             // Over rates the answers are in operations per second as well.
             let peak = found.answers.peak;
             vec![

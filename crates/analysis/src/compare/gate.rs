@@ -1,5 +1,6 @@
 //! From a change and its interval to a statement, and how many runs are missing for one.
 
+use super::Metric;
 use crate::statistics::t_quantile;
 
 /// Most runs that are asked for: so many, or more. Nobody makes a thousand; what they would tell takes something else.
@@ -79,6 +80,16 @@ pub fn more_runs(
         if is_enough(middle) { enough = middle } else { below = middle }
     }
     Some(enough)
+}
+
+/// Runs that all of the figures take that are open; `None` where one of them is told by no number, or by none that is known.
+pub(super) fn more_runs_of<'a>(metrics: impl Iterator<Item = &'a Metric>) -> Option<u64> {
+    let open = metrics.filter(|metric| metric.verdict == Verdict::Inconclusive);
+    let known = open.filter(|metric| metric.interval.is_some() || metric.more_runs.is_some());
+    known
+        .map(|metric| metric.more_runs)
+        .reduce(|most, one| most.zip(one).map(|(most, one)| most.max(one)))
+        .flatten()
 }
 
 #[cfg(test)]

@@ -15,6 +15,10 @@ const NAMED: usize = 6;
 /// Share of the 5 % of false statements that those about parts have, together: what the whole says is asked for first.
 const SHARE: f64 = 0.2;
 
+/// Times that a figure without an interval has to be worse for it to hold back a verdict that knows of no loss: of few operations it
+/// goes up and down by tens of per cent.
+const BY_FAR: f64 = 2.0;
+
 /// What of a step is set beside each other.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Part {
@@ -157,14 +161,19 @@ pub(super) fn of_all(kind: Kind, all: &[Matched<'_>]) -> (Vec<Vec<Part>>, Vec<St
 /// The parts of both sides, and what is to be said of those of which some run did nothing.
 pub(super) fn compared(
     one: &Matched<'_>,
+    agree: [bool; 2],
     parts: &[Part],
     margin: f64,
     level: f64,
 ) -> (Vec<PartComparison>, Vec<String>) {
     let (mut both, mut silent) = (Vec::new(), Vec::new());
+    // Runs that count as one do so of their parts.
+    let [base, new] = [(&one.base, agree[0]), (&one.new, agree[1])]
+        .map(|(runs, agree)| if agree { &runs[..1] } else { &runs[..] });
     for of in parts {
-        if let (Some(base), Some(new)) = (StepSide::of(&one.base, of), StepSide::of(&one.new, of)) {
-            let metrics = metrics(&Sides { one, base: &base, new: &new, margin, level });
+        if let (Some(base), Some(new)) = (StepSide::of(base, of), StepSide::of(new, of)) {
+            let mut metrics = metrics(&Sides { one, base: &base, new: &new, margin, level });
+            stand_in(&mut metrics);
             both.push(PartComparison { stream: of.stream.clone(), kind: of.kind, metrics });
         } else {
             let part = name(of.stream.as_deref(), of.kind);
@@ -173,6 +182,18 @@ pub(super) fn compared(
         }
     }
     (both, silent)
+}
+
+/// Where a part has too few operations for the percentile that decides, the highest that they are enough for does so instead, and where
+/// they are enough for none, the mean.
+fn stand_in(metrics: &mut [Metric]) {
+    let is_known = |metric: &Metric| !metric.more_is_better && metric.needs.is_none();
+    let Some(at) = metrics.iter().position(|metric| metric.decides && metric.needs.is_some()) else { return };
+    // Percentiles come last, each higher than the one before.
+    if let Some(instead) = metrics.iter_mut().rev().find(|metric| is_known(metric)) {
+        instead.decides = true;
+        metrics[at].decides = false;
+    }
 }
 
 /// The first of these, and how many more there are.
@@ -197,6 +218,60 @@ pub(super) fn verdict(steps: &[StepComparison]) -> Option<Verdict> {
     let parts = steps.iter().flat_map(|step| &step.parts).flat_map(|part| &part.metrics);
     let told = parts.filter(|metric| metric.decides && metric.verdict != Verdict::Inconclusive);
     told.map(|metric| metric.verdict).max()
+}
+
+/// Leaves a latency of all together out of what decides where none of the parts explains its change, and says so: what changed are
+/// then their shares of the operations (Simpson 1951). A slow stream that does more than before, at no longer times, makes the
+/// latencies of all together longer.
+pub(super) fn weighed(step: &mut StepComparison, margin: f64) -> Vec<String> {
+    let StepComparison { name, metrics, parts, .. } = step;
+    let mut told = Vec::new();
+    for whole in metrics.iter_mut().filter(|metric| metric.decides && !metric.more_is_better) {
+        let is_worse = match whole.verdict {
+            Verdict::Regressed => true,
+            Verdict::Improved => false,
+            Verdict::Equivalent | Verdict::Inconclusive => continue,
+        };
+        let of_parts = parts.iter().flat_map(|part| &part.metrics).filter(|metric| metric.name == whole.name);
+        let explains = |metric: &Metric| {
+            let goes_along = if is_worse { metric.change > margin } else { metric.change < -margin };
+            goes_along && metric.verdict != Verdict::Equivalent
+        };
+        let (mut are_there, mut is_explained) = (false, false);
+        for metric in of_parts {
+            (are_there, is_explained) = (true, is_explained || explains(metric));
+        }
+        if are_there && !is_explained {
+            whole.decides = false;
+            told.push(format!(
+                "{name}: the {} of all together is {} by their shares of the operations alone, and that of no stream or kind of \
+                 operations is: it does not decide",
+                whole.name,
+                if is_worse { "longer" } else { "shorter" }
+            ));
+        }
+    }
+    told
+}
+
+/// Figures of parts that decide and may be losses: worse by more than the margin, and either told to be worse than before, or without an
+/// interval and so by far. No verdict is given that knows of no loss beside one.
+pub fn possible_losses(
+    step: &StepComparison,
+    margin: f64,
+) -> impl Iterator<Item = (&PartComparison, &Metric)> {
+    let may_be = move |metric: &Metric| {
+        let times = if metric.more_is_better { metric.base / metric.new } else { metric.new / metric.base };
+        let is_beyond = if metric.more_is_better { metric.change < -margin } else { metric.change > margin };
+        let is_told = match metric.interval {
+            Some((_, high)) if metric.more_is_better => high < 0.0,
+            Some((low, _)) => low > 0.0,
+            None => metric.needs.is_none() && times >= BY_FAR,
+        };
+        metric.decides && metric.verdict == Verdict::Inconclusive && is_beyond && is_told
+    };
+    let all = step.parts.iter().flat_map(|part| part.metrics.iter().map(move |metric| (part, metric)));
+    all.filter(move |(_, metric)| may_be(metric))
 }
 
 /// What a verdict that knows of no loss does not speak of: parts of which nothing is told.

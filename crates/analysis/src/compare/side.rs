@@ -140,8 +140,9 @@ impl StepSide {
             .map(|steps| steps.filter(|steps| !steps.is_empty()))
             .collect::<Option<_>>()?;
         // A simulated device does the same for the same seed. What it did again is no further run: that it does not differ says
-        // nothing of chance, of which the parts of one run tell something.
-        if runs.len() > 1 && totals.windows(2).all(|pair| pair[0] == pair[1]) {
+        // nothing of chance, of which the parts of one run tell something. A part that always does the same in runs that differ is
+        // one that does not vary.
+        if *part == Part::default() && runs.len() > 1 && totals.windows(2).all(|pair| pair[0] == pair[1]) {
             return Self::of(&runs[..1], part).map(|one| Self { agrees: true, ..one });
         }
         let (of, intervals) = match runs {

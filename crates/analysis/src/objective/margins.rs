@@ -22,8 +22,9 @@ pub struct Margin {
     /// What is left from that to the limit, as a share of it; below 0 where it is above.
     pub left: f64,
     /// What all trials of the rate tell together, seconds, with its 95 % interval: that of all their operations; where one of them
-    /// tells too little by itself, that of how they scatter; where neither has ends, and of one trial, that of the worst. Absent where
-    /// that has no ends, and where trials are too short for what waits in a queue to come to rest in them.
+    /// tells too little by itself, that of how they scatter; where neither has ends, and of one trial, that of the worst; of a rate
+    /// that was searched for, up to that of the lowest one missed. Absent where that has no ends, and where trials are too short for
+    /// what waits in a queue to come to rest in them.
     pub together_s: Option<Estimate>,
     /// Whether some of the trials kept it and others did not.
     pub is_split: bool,
@@ -39,6 +40,17 @@ pub(super) fn of(
 ) -> Vec<Margin> {
     let one = |(which, goal): (usize, &LatencyGoal)| Margin::of(which, *goal, trials, queues, alone_s);
     goals.iter().enumerate().filter_map(one).collect()
+}
+
+/// Lets the intervals of a rate that was chosen for having kept its limits reach up to those of the lowest rate that was missed: of rates
+/// that are about the same, the one whose trials were lucky is chosen, and latencies grow with the rate.
+pub(super) fn reach_to(kept: &mut [Margin], missed: &[Margin]) {
+    for (kept, missed) in kept.iter_mut().zip(missed) {
+        let high = missed.together_s.and_then(|all| all.interval).map_or(missed.worst_s, |(_, high)| high);
+        if let Some(Estimate { interval: Some(interval), .. }) = &mut kept.together_s {
+            interval.1 = interval.1.max(high);
+        }
+    }
 }
 
 impl Margin {
@@ -145,6 +157,7 @@ fn around(inverse: f64, half: f64) -> Option<Estimate> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fathom_units::Nanos;
 
     #[test]
     fn trials_of_one_rate_tell_more_together_and_no_more_than_their_scatter() {
@@ -168,6 +181,30 @@ mod tests {
         assert!((half(1.0, &apart, 0.0) / expected - 1.0).abs() < 0.05, "{expected}");
         // An error of half of it and more says that it may be nothing at all.
         assert_eq!(together(1.0, &[1.0], 1.0, 0.0), None);
+    }
+
+    #[test]
+    fn a_rate_that_was_chosen_for_its_luck_may_be_as_slow_as_the_next_one_that_was_missed() {
+        let goal = LatencyGoal { quantile: None, limit: Nanos::secs(1) };
+        let margin = |worst_s: f64, together: Option<(f64, f64)>| Margin {
+            goal,
+            worst_s,
+            left: 0.0,
+            together_s: together.map(|all| Estimate { value: worst_s, interval: Some(all) }),
+            is_split: false,
+        };
+        let reached = |kept: Option<(f64, f64)>, missed: Option<(f64, f64)>| {
+            let mut margins = [margin(1.0, kept)];
+            reach_to(&mut margins, &[margin(1.3, missed)]);
+            margins[0].together_s.and_then(|all| all.interval)
+        };
+        assert_eq!(reached(Some((0.9, 1.1)), Some((1.1, 1.5))), Some((0.9, 1.5)));
+        assert_eq!(reached(Some((0.9, 1.1)), None), Some((0.9, 1.3)));
+        assert_eq!(reached(Some((0.9, 1.6)), Some((1.1, 1.5))), Some((0.9, 1.6)));
+        assert_eq!(reached(None, Some((1.1, 1.5))), None);
+        let mut alone = [margin(1.0, Some((0.9, 1.1)))];
+        reach_to(&mut alone, &[]);
+        assert_eq!(alone[0].together_s.and_then(|all| all.interval), Some((0.9, 1.1)), "none was missed");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Which law a curve follows, if any, and the answers it gives: the peak, the knee, the load for 95 % of the most, the
 //! load at which latency reaches a limit. Every answer has an interval; one that lies beyond the data says so.
 
+use super::curve;
 use super::estimate::{Estimate, as_far_up, at_least, bare, from_below, interval, one_at_least};
 use super::fit::{Fit, Point, SHARPNESS_MAX, Weighting};
 use super::law::{Law, Operating};
@@ -10,7 +11,7 @@ use super::remarks::{
 };
 use super::resample::{AGAIN_MIN, resample};
 use super::rivals::{Resampled, hull, rivals, unmeasured_peak};
-use super::{curve, verdict::Verdict, verdict::kinks_at_last};
+use super::verdict::{Verdict, is_fall_shown, kinks_at_last};
 use crate::statistics::{f_beyond, runs_p};
 
 /// Residual that a law may leave, as a share: beyond it the curve is not this law. A tenth is what someone who
@@ -194,8 +195,8 @@ pub fn answers(
     // What only grew, or only fell, tells nothing of what lies beyond.
     let bends = verdict != Verdict::Linear && !law.is_some_and(|law| falls_throughout(&law, &loads));
     let peak = peak(law.filter(|_| bends && peaks_between.is_none()), &loads, n_max, &estimate);
+    verdict = certain(verdict, chosen.map(|at| &fits[at]), &loads, &peak, &resampled);
     let passed = law.filter(|_| lacks_fit).and_then(|law| passed(&law, &loads, points));
-    let most_shown = best(&loads).map_or(0.0, |load| load.x + load.margin.unwrap_or(0.0));
     // Below the smallest load there is nothing to read off.
     let smallest = points.iter().map(|point| point.n).fold(f64::INFINITY, f64::min);
     let within = |figure: Option<Estimate>| figure.filter(|figure| figure.value >= smallest);
@@ -207,7 +208,7 @@ pub fn answers(
             ceiling(
                 estimate(&|law| law.peak().is_none().then(|| law.ceiling()).flatten()),
                 &resampled,
-                if lacks_fit { most_shown } else { 0.0 },
+                if lacks_fit { most_shown(&loads) } else { 0.0 },
             )
         })
         .filter(|_| bends)
@@ -273,6 +274,22 @@ pub fn answers(
         fits,
         chosen,
     }
+}
+
+/// Whether throughput that falls by its law does so, or whether that is open: where no load shows it, and the law might have no peak, or
+/// one beyond all loads, if they were measured again, or nobody knows how they would differ then.
+fn certain(
+    verdict: Verdict,
+    fit: Option<&Fit>,
+    loads: &[curve::Load],
+    peak: &Peak,
+    resampled: &[Law],
+) -> Verdict {
+    let Some(fit) = fit.filter(|_| verdict == Verdict::Retrograde && peak.is_of_law) else { return verdict };
+    let n_max = loads.last().map_or(0.0, |load| load.n);
+    let is_once = loads.iter().all(|load| load.margin.is_none());
+    let is_open = is_once || is_mixed(resampled) || peak.n.interval.is_none_or(|(_, high)| high >= n_max);
+    if is_open && !is_fall_shown(fit, loads) { Verdict::Contention } else { verdict }
 }
 
 /// Every law that can be fitted, and the loads, with what their errors are guessed to be where they were measured once.
@@ -609,6 +626,11 @@ fn joined(own: Option<Estimate>, free: Option<Estimate>) -> Option<Estimate> {
 fn best(loads: &[curve::Load]) -> Option<&curve::Load> {
     let most = loads.iter().map(|load| load.x).fold(0.0, f64::max);
     loads.iter().find(|load| load.x >= most)
+}
+
+/// The most that the best load shows, with what it may lie off.
+fn most_shown(loads: &[curve::Load]) -> f64 {
+    best(loads).map_or(0.0, |load| load.x + load.margin.unwrap_or(0.0))
 }
 
 /// Where a latency is reached: by what was measured of it, or by Little's law and the law of the curve.

@@ -130,4 +130,22 @@ mod tests {
             found.remarks
         );
     }
+
+    /// Saturation with noise of 10 % that was measured once a load: a last load that is low by chance is no harm. What falls does so.
+    #[test]
+    fn a_last_load_that_is_low_by_chance_is_no_fall() {
+        let loads = [1.0_f64, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0];
+        let harms = |law: &dyn Fn(f64) -> f64, noise: f64, seed: u64| {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let point = |n: f64, random: &mut _| Point { n, x: law(n) * (1.0 + noise * normal(random)) };
+            let points: Vec<Point> = loads.iter().map(|&n| point(n, &mut random)).collect();
+            answers(&points, None, Weighting::Equal, &[], 1).verdict == Verdict::Retrograde
+        };
+        let saturates = |n: f64| 12_000.0 / (1.0 + (12_000.0 / (1000.0 * n)).powi(2)).sqrt();
+        let false_ones = (0..60).filter(|&seed| harms(&saturates, 0.1, seed)).count();
+        assert!(false_ones <= 4, "{false_ones} of 60");
+        let falls = |n: f64| 1000.0 * n / (1.0 + 0.02 * (n - 1.0) + 0.001 * n * (n - 1.0));
+        let right = (0..20).filter(|&seed| harms(&falls, 0.02, seed)).count();
+        assert!(right >= 19, "{right} of 20");
+    }
 }

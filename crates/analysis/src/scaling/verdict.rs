@@ -159,6 +159,19 @@ fn falls_plainly(fit: &Fit, loads: &[Load], last: &Load) -> bool {
     fall > FALL_MIN && fit.max_relative_error * PLAIN_TIMES < fall
 }
 
+/// Times what two loads that were measured once may differ by that the last one has to lie below the most for it to show a fall by
+/// itself: the most of several is one that chance made high.
+const FAR_TIMES: f64 = 1.5;
+
+/// Whether loads themselves show that throughput falls: as far as noise lets that be told, or of figures that lie on their law. Else it
+/// is a law that has a peak, and two loads of which the one or the other may be low by chance.
+pub(super) fn is_fall_shown(fit: &Fit, loads: &[Load]) -> bool {
+    let Some(last) = loads.last() else { return false };
+    let best = loads.iter().max_by(|a, b| a.x.total_cmp(&b.x)).unwrap_or(last);
+    let is_far = best.x - last.x > (FAR_TIMES * last.guessed.hypot(best.guessed)).max(FALL_MIN * best.x);
+    falls(loads) || falls_throughout(loads) || falls_plainly(fit, loads, last) || is_far
+}
+
 /// Whether a constant passes as near to the means as a law with two coefficients more does: what the law adds is tested by F
 /// (Draper & Smith 1998, 1.4).
 fn is_constant(law: &Law, loads: &[Load]) -> bool {

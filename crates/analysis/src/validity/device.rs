@@ -6,8 +6,8 @@ use crate::queues;
 use crate::scan;
 use crate::statistics::share_interval;
 use fathom_schema::{
-    BlockDevice, DeviceCounters, DeviceNumber, Extent, IoMode, LayoutRule, OperationKind, Question, Record,
-    Severity, StepFinished, StepStarted, Stream, Target, TargetKind, ZeroBlocks,
+    BlockDevice, DeviceCounters, DeviceNumber, Extent, IoMode, KindTally, LayoutRule, OperationKind,
+    Question, Record, Severity, StepFinished, StepStarted, Stream, Target, TargetKind, ZeroBlocks,
 };
 use fathom_units::Bytes;
 use std::collections::BTreeSet;
@@ -39,13 +39,58 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
         return;
     }
     for direction in [OperationKind::Read, OperationKind::Write] {
-        if let Some(compared) = compare(view, direction).filter(Compared::is_enough) {
-            judge(view, &view.place(), direction, &compared, found);
-            if direction == OperationKind::Read {
-                below_loops(view, &compared, found);
+        match compare(view, direction) {
+            Some(compared) if compared.is_enough() => {
+                judge(view, &view.place(), direction, &compared, found);
+                if direction == OperationKind::Read {
+                    below_loops(view, &compared, found);
+                }
             }
+            Some(compared) => others(view, direction, &compared, found),
+            None => {}
         }
     }
+}
+
+/// What the device did in a direction in which we asked for little or nothing, where that is much beside all that we moved. What
+/// may be our own is left out: what was written through the page cache, by this step or one before it, reaches the device later, and
+/// verification reads back what was written.
+fn others(view: &StepView<'_>, direction: OperationKind, compared: &Compared, found: &mut Found) {
+    let so_far = view.record.steps.iter().filter(|other| other.started.index <= view.step.started.index);
+    let mut streams = so_far.flat_map(|other| &other.started.step.streams);
+    let is_told_apart = |stream: &Stream| {
+        stream.engine.mode == IoMode::Direct && stream.workload.verification.rule().is_none()
+    };
+    // A record may lack intervals, whose totals it has.
+    let moved = |is_meant: &dyn Fn(OperationKind) -> bool| -> u64 {
+        let sum = |kinds: &mut dyn Iterator<Item = &KindTally>| -> u64 {
+            kinds.filter(|kind| is_meant(kind.kind)).map(|kind| kind.bytes).sum()
+        };
+        let workers =
+            view.step.finished.iter().flat_map(|finished| &finished.streams).flat_map(|of| &of.workers);
+        let of_totals = sum(&mut workers.flat_map(|worker| &worker.tally.kinds));
+        of_totals.max(sum(&mut view.step.intervals.iter().flat_map(|interval| &interval.tally.kinds)))
+    };
+    let all = moved(&|_| true);
+    let foreign = compared.device.bytes.saturating_sub(moved(&|kind| kind == direction));
+    let is_much = foreign >= COMPARED_MIN.0 && foreign as f64 >= (DEVICE_BYTES_MAX - 1.0) * all as f64;
+    // Of a step in which nothing was done there is nothing that others could take from.
+    if all == 0 || !is_much || !streams.all(is_told_apart) {
+        return;
+    }
+    let verb = if direction == OperationKind::Read { "read" } else { "written" };
+    found.weighed(
+        foreign as f64 / all as f64,
+        "device.others",
+        Severity::Warn,
+        format!(
+            "{}the device has {verb} {} that nobody asked for here, beside {} that we moved in all",
+            view.place(),
+            Bytes(foreign).approximate(),
+            Bytes(all).approximate()
+        ),
+        "others use the device, and what they do takes from it: see that nothing else does (iotop, other guests of its host)",
+    );
 }
 
 /// The steps of a scan are many and small, and all read the same way: what the device counted is held beside all of them together.

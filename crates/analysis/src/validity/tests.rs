@@ -532,6 +532,29 @@ fn device_counters() {
     let mut small = record(&[StreamShape { rates: vec![(OperationKind::Read, 100)], ..base() }]);
     counters(&mut small).read_sectors = 80;
     check(&small, &[]);
+    // Much that others did beside it does, in either direction; of what may be our own nothing is said.
+    let beside = |change: fn(&mut Record)| {
+        let mut small = record(&[StreamShape { rates: vec![(OperationKind::Read, 100)], ..base() }]);
+        counters(&mut small).write_sectors += Bytes::mib(20).0 / DeviceCounters::SECTOR_BYTES;
+        change(&mut small);
+        small
+    };
+    let told = [("device.others", Severity::Warn)];
+    check(&beside(|_| ()), &told);
+    check(
+        &beside(|small| counters(small).read_sectors += Bytes::mib(20).0 / DeviceCounters::SECTOR_BYTES),
+        &told,
+    );
+    check(
+        &beside(|small| counters(small).write_sectors -= Bytes::mib(5).0 / DeviceCounters::SECTOR_BYTES),
+        &[],
+    );
+    let mut much = record(&[StreamShape { rates: vec![(OperationKind::Read, 10_000)], ..base() }]);
+    counters(&mut much).write_sectors += Bytes::mib(20).0 / DeviceCounters::SECTOR_BYTES;
+    check(&much, &[]);
+    // What was written through the cache may come later.
+    let buffered = beside(|small| small.steps[0].started.step.streams[0].engine.mode = IoMode::Buffered);
+    assert!(findings(&buffered).iter().all(|finding| finding.id != "device.others"));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use crate::{session, terminal};
 use fathom_frontend::native;
 use fathom_model::{Amount, Dialect, Job, StreamOptions, WorkloadOptions};
 use fathom_planner::in_native_terms;
+use std::collections::BTreeSet;
 
 pub(crate) fn run(args: &ConvertArgs) -> Exit {
     let ConvertArgs { jobs, iometer, to } = args;
@@ -18,7 +19,7 @@ pub(crate) fn run(args: &ConvertArgs) -> Exit {
     let text = match to {
         ConvertTo::Native => native::print(&in_native_terms(&loaded.job)),
     };
-    for note in lost(&loaded).into_iter().chain(elsewhere(&loaded.job)) {
+    for note in lost(&loaded).into_iter().chain(unreported(&loaded.job)).chain(elsewhere(&loaded.job)) {
         terminal::message(&format!("note: {note}"));
     }
     crate::printed(&text)
@@ -38,6 +39,17 @@ fn elsewhere(job: &Job) -> Option<String> {
         "the targets are as long as this job needs them, and native regions end there: in a file or device that is longer, \
          zones, jumps, appends and offsets in percent go elsewhere than the job of fio; give the targets its size"
             .to_owned()
+    })
+}
+
+/// What of a job of fio says which figures are reported, which a native job does not.
+fn unreported(job: &Job) -> Option<String> {
+    const OF_REPORTS: [&str; 2] = ["percentile_list", "stats"];
+    let mut given = job.echo.iter().flat_map(|(_, options)| options).map(|(name, _)| name.as_str());
+    let names: BTreeSet<&str> = given.by_ref().filter(|name| OF_REPORTS.contains(name)).collect();
+    (job.dialect == Dialect::Fio && !names.is_empty()).then(|| {
+        let (names, are) = (names.iter().copied().collect::<Vec<_>>().join(" and "), if names.len() == 1 { "is" } else { "are" });
+        format!("{names} {are} left out: reports of native runs have all jobs, and percentiles of their own choice")
     })
 }
 

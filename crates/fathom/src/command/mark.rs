@@ -27,8 +27,15 @@ pub(crate) struct MarkArgs {
 }
 
 pub(crate) fn run(args: &MarkArgs) -> Exit {
-    if args.text.trim().is_empty() || args.text.len() > TEXT_BYTES_MAX {
-        terminal::message(&format!("error: a mark has 1 to {TEXT_BYTES_MAX} bytes, not {}", args.text.len()));
+    if args.text.trim().is_empty() {
+        terminal::message("error: a mark says what happened, and this one is blank");
+        return Exit::Usage;
+    }
+    if args.text.len() > TEXT_BYTES_MAX {
+        terminal::message(&format!(
+            "error: a mark has {TEXT_BYTES_MAX} bytes at most, not {}",
+            args.text.len()
+        ));
         return Exit::Usage;
     }
     // The moment that is meant is this one, however long it takes to find out whether the run goes on.

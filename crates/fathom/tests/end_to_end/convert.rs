@@ -48,6 +48,29 @@ fn a_converted_job_plans_to_the_same_steps() {
     ended.expect(2, &["absent.fio"]);
     bench.write("logs.fio", "[a]\nsize=1m\nwrite_bw_log=x\n");
     bench.fathom("convert logs.fio --to native").expect(0, &["no log files"]);
+    bench.write("shaped.fio", "[a]\nsize=1m\npercentile_list=50:99\nstats=0\n");
+    let ended = bench.fathom("convert shaped.fio --to native");
+    ended.expect(0, &["percentile_list and stats are left out"]);
+}
+
+/// What has no map is read back by place, in native words as in fio's.
+#[test]
+fn the_order_of_reading_back_is_converted() {
+    let bench = Bench::new();
+    for (rest, by_place) in [
+        ("rw=randwrite\nnorandommap\n", true),
+        ("rw=randwrite\nrandom_distribution=zipf:1.2\nnrfiles=2\n", true),
+        ("rw=randwrite\n", false),
+        ("rw=write\n", false),
+    ] {
+        bench.write("job.fio", format!("[a]\nsize=2m\nverify=md5\n{rest}"));
+        bench.write("job.toml", bench.fathom("convert job.fio --to native").expect(0, &[]).out.clone());
+        for job in ["job.fio", "job.toml"] {
+            let steps = steps(&bench, job).expect("it is planned");
+            let rule = &steps[0]["streams"][0]["workload"]["verification"]["on"];
+            assert_eq!(rule["by_place"].as_bool().unwrap_or(false), by_place, "{job}: {rest}{rule}");
+        }
+    }
 }
 
 /// Zones of fio go on behind `size`, so that native ones have the whole file; how much is moved is still a share of it, but where time

@@ -45,6 +45,7 @@ fn each_operation_has_the_same_row() {
         "--rw=read --disable_clat=1 --disable_lat=1 --disable_slat=1 --write_bw_log=d --write_iops_log=d",
         "--rw=read --prioclass=1 --prio=3 --write_lat_log=p --log_prio=1",
         "--rw=read --prioclass=1 --prio=3 --write_lat_log=q",
+        "--rw=read --stats=0 --write_bw_log=s --write_lat_log=s --write_iops_log=s --write_hist_log=s",
     ] {
         let (theirs, ours) = (logs(&bench, &["fio"], job), logs(&bench, &[FATHOM, "fio"], job));
         assert_eq!(ours, theirs, "{job}");

@@ -280,6 +280,16 @@ fn what_is_read_back_goes_by_place_but_for_maps() {
             assert!(ascends || offsets("read") == offsets("write"), "{how}: {operations:?}");
         }
     }
+    // So is each part of a backlog.
+    for program in [&[FATHOM, "fio"][..], &["fio"]] {
+        let operations = left(program, &format!("{random} --norandommap --verify_backlog=8"), 0).operations;
+        let parts =
+            operations.chunk_by(|(one, ..), (next, ..)| one == next).filter(|part| part[0].0 == "read");
+        let parts: Vec<_> = parts.collect();
+        assert!(parts.len() >= 4, "{operations:?}");
+        let ascends = |part: &&[_]| part.is_sorted_by_key(|&(_, _, offset, _): &(_, _, u64, _)| offset);
+        assert!(parts.iter().all(ascends), "{program:?}: {parts:?}");
+    }
 }
 
 #[test]

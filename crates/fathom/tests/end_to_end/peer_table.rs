@@ -118,6 +118,22 @@ const ROWS: &[&str] = &[
     "--rw=read --log_entries=16",
     "--rw=read --filename=-",
     "--rw=read --direct=-1 --ioengine=null",
+    // Switches are hexadecimal where they say so, and have 32 bits.
+    "--rw=write --create_only=0x1",
+    "--rw=write --numjobs=2 --group_reporting=0x1 --end_fsync=0X1",
+    "--rw=write --verify=crc32c --do_verify=0x1",
+    "--rw=write --verify=crc32c --do_verify=4294967296",
+    "--rw=write --verify=crc32c --do_verify=0x0",
+    "--rw=write --unlink=0x1",
+    "--rw=write --randrepeat=0x5",
+    "--rw=write --unique_filename=0x10",
+    "--rw=write --nice=1x",
+    "--rw=write --replay_align=65537",
+    "--rw=write --read_iolog_chunked=101",
+    // Options of an engine hold as far as it does.
+    "--direct=1 --ioengine=libaio --cmdprio_percentage=50 --rw=read --name=b --ioengine=io_uring --rw=read",
+    "--direct=1 --ioengine=libaio --cmdprio_percentage=50 --rw=read --ioengine=io_uring",
+    "--direct=1 --ioengine=libaio --cmdprio_percentage=50 --rw=read --ioengine=libaio",
     "--rw=write --write_hint=short --write_barrier=8 --dedupe_global=1",
     // Any number among the parts of a value is enough for it.
     "--rw=write --write_barrier=write:4 --uid=-1 --gid=a,4 --thread=x:1 --gtod_cpu=10%",

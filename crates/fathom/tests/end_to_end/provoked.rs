@@ -167,6 +167,28 @@ fn what_the_page_cache_behind_a_loop_device_answers_is_no_result() {
     });
 }
 
+/// Whoever reads as well takes from what is measured, however little that asks for.
+#[test]
+fn others_that_use_the_device_are_told() {
+    with_root("others_that_use_the_device_are_told", |bench, stage| {
+        let device = full_device(bench, stage)?;
+        let line = format!("run --target {device} --read 100% --rate 100/s --time 2s --quiet");
+        bench.fathom(&line).expect(0, &[]);
+        assert_eq!(told(bench, "device.others"), None);
+        let script = format!("while :; do dd if={device} of=/dev/null bs=1M iflag=direct status=none; done");
+        let mut other = std::process::Command::new("sh")
+            .args(["-c", &script])
+            .spawn()
+            .map_err(|error| error.to_string())?;
+        let ended = bench.fathom(&line);
+        other.kill().expect("it runs until it is killed");
+        other.wait().expect("it was spawned here");
+        ended.expect(0, &[]);
+        check_told(bench, "device.others", &["warn", "the device has read", "that nobody asked for here"]);
+        Ok(())
+    });
+}
+
 /// With its data in the journal, ext4 would take direct I/O and do it through the page cache: what is asked for is refused, and what
 /// is not is measured as what it is.
 #[test]

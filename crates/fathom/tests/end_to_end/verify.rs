@@ -695,3 +695,26 @@ fn a_state_of_the_peer_that_tells_of_draws_is_not_taken() {
         }
     }
 }
+
+/// Of the last writes those are checked that the peer's state lists: damage there does not pass.
+#[test]
+fn the_last_writes_of_a_state_of_the_peer_are_checked() {
+    if !has_peer("the_last_writes_of_a_state_of_the_peer_are_checked") {
+        return;
+    }
+    for depth in [1_usize, 4, 16] {
+        let bench = Bench::new();
+        let line = format!(
+            "--name=a --filename=f --rw=write --bs=4k --size=64k --verify=md5 --ioengine=libaio --iodepth={depth}"
+        );
+        let peers = format!("{line} --do_verify=0 --output=o");
+        bench.run(&[PEER, &peers.split(' ').collect::<Vec<_>>()].concat()).expect(0, &[]);
+        let checking = format!("fio {line} --verify_only --verify_state_load=1 --output-format=json");
+        let ended = bench.fathom(&checking);
+        assert_eq!(ended.expect(0, &[]).json()["jobs"][0]["read"]["total_ios"], 16, "{depth}");
+        let mut content = std::fs::read(bench.path("f")).expect("it was written");
+        content[61_000] ^= 1;
+        bench.write("f", content);
+        bench.fathom(&checking).expect(1, &["verify failed", "57344"]);
+    }
+}

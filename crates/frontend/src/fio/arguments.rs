@@ -83,6 +83,7 @@ pub fn read_arguments(arguments: &[String], surroundings: &Surroundings<'_>) -> 
             Meaning::Option(row) => {
                 let line = line(row.name, value, span, span);
                 let settings = open.as_mut().map_or(&mut reader.base, |job| &mut job.settings);
+                super::lower::forget_of_another_engine(std::slice::from_ref(&line), settings);
                 let echoed = options::apply(&line, settings, &mut reader.faults);
                 super::lower::check_private(&[line], settings, &mut reader.faults);
                 let echoed = echoed.map(|(row, value)| (row.name.to_owned(), value));

@@ -215,6 +215,7 @@ impl<'a> Reader<'a> {
     fn apply(&mut self, section: &Section, settings: &mut Settings) -> Given {
         let mut seen = BTreeSet::new();
         let mut echoed = Vec::new();
+        lower::forget_of_another_engine(&section.lines, settings);
         for line in &section.lines {
             let Some((row, value)) = options::apply(line, settings, &mut self.faults) else { continue };
             if !seen.insert(row.name) && row.name != "filename" && row.name != "opendir" {

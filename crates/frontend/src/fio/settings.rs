@@ -298,6 +298,34 @@ pub(crate) struct Engine {
     pub(crate) locked: u64,
 }
 
+impl Settings {
+    /// Forgets what options said that belong to engines alone: another engine begins with its own defaults, as with fio.
+    pub(crate) fn forget_private(&mut self, is_private: impl Fn(&str) -> bool) {
+        self.spans.retain(|name, _| !is_private(name));
+        let kept = self.engine.clone();
+        self.engine = Engine {
+            name: kept.name,
+            sync: kept.sync,
+            memory: kept.memory,
+            direct: kept.direct,
+            depth: kept.depth,
+            batch: kept.batch,
+            complete_min: kept.complete_min,
+            untorn: kept.untorn,
+            rate: kept.rate,
+            rate_iops: kept.rate_iops,
+            poisson: kept.poisson,
+            thinktime: kept.thinktime,
+            offloads: kept.offloads,
+            think_blocks: kept.think_blocks,
+            memory_shift: kept.memory_shift,
+            huge_page: kept.huge_page,
+            locked: kept.locked,
+            ..Self::default().engine
+        };
+    }
+}
+
 /// A switch that other options may turn over as well.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Switch {

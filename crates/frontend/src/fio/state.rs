@@ -105,9 +105,11 @@ impl VerifyState {
     }
 
     /// Writes that are known to be there, from the first. Of fio's own files, those that cannot have been in flight, or all
-    /// where there were fewer than the queue is deep: each file has as many places then as writes had finished.
-    pub fn known_writes(&self) -> u64 {
-        match (self.finished, self.depth) {
+    /// where there were fewer than the queue is deep: each file has as many places then as writes had finished. Of those that may have
+    /// been, where their places in the only file are known (`place_of`, by their number), those up to the first that is not listed, as
+    /// fio goes by (`verify_state_should_stop`).
+    pub fn known_writes(&self, place_of: Option<&dyn Fn(u64) -> u64>) -> u64 {
+        let certain = match (self.finished, self.depth) {
             (0, 1) => self.writes.min(if self.last.is_empty() { 0 } else { u64::MAX }),
             (0, depth)
                 if self.writes < u64::from(depth)
@@ -116,8 +118,11 @@ impl VerifyState {
                 self.writes
             }
             (0, depth) => self.writes.saturating_sub(u64::from(depth)),
-            (finished, _) => finished,
-        }
+            (finished, _) => return finished,
+        };
+        let Some(place_of) = place_of.filter(|_| self.files == 1) else { return certain };
+        let is_listed = |number: &u64| self.last.contains(&(0, place_of(*number)));
+        (certain..self.writes).find(|number| !is_listed(number)).unwrap_or(self.writes)
     }
 }
 
@@ -164,19 +169,28 @@ mod tests {
             last: vec![(0, 0x4000)],
         };
         assert_eq!(state, expect);
-        assert_eq!(state.known_writes(), 5);
+        assert_eq!(state.known_writes(None), 5);
         assert_eq!(state.write(), fio());
-        assert_eq!(VerifyState { depth: 4, ..state.clone() }.known_writes(), 1);
+        assert_eq!(VerifyState { depth: 4, ..state.clone() }.known_writes(None), 1);
         let last = vec![(0, 0); 5];
-        assert_eq!(VerifyState { depth: 32, last: last.clone(), ..state.clone() }.known_writes(), 5);
-        assert_eq!(VerifyState { depth: 32, writes: 6, last, ..state.clone() }.known_writes(), 0);
+        assert_eq!(VerifyState { depth: 32, last: last.clone(), ..state.clone() }.known_writes(None), 5);
+        assert_eq!(VerifyState { depth: 32, writes: 6, last, ..state.clone() }.known_writes(None), 0);
+        // The queue is as deep as all that was written, and of that the third is not listed: or the first, or none.
+        let place = |number: u64| 0x1000 + number * 0x1000;
+        let of = |numbers: &[u64]| {
+            let last = numbers.iter().map(|&number| (0, place(number))).collect();
+            VerifyState { depth: 5, last, ..state.clone() }.known_writes(Some(&place))
+        };
+        assert_eq!([of(&[4, 0, 3, 1, 0]), of(&[4, 3, 2, 1]), of(&[2, 1, 0, 4, 3])], [2, 0, 5]);
+        let last = vec![(0, place(3)), (0, place(4)), (0, place(0))];
+        assert_eq!(VerifyState { depth: 2, last, ..state.clone() }.known_writes(Some(&place)), 5);
         let finished = VerifyState { finished: 3, depth: 4, index: 7, ..state.clone() };
-        assert_eq!(finished.known_writes(), 3);
+        assert_eq!(finished.known_writes(None), 3);
         assert_eq!(VerifyState::read(&finished.write()), Ok(finished));
         // Of a job that is not the first, too, fio's does not say how many had finished.
         let second = VerifyState { index: 1, ..state };
         assert_eq!(VerifyState::read(&second.write()), Ok(second.clone()));
-        assert_eq!(second.known_writes(), 5);
+        assert_eq!(second.known_writes(None), 5);
     }
 
     #[test]

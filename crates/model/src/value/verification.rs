@@ -17,6 +17,16 @@ choice! {
     }
 }
 
+choice! {
+    /// In which order writes are read back.
+    VerifyOrder {
+        /// As they were written.
+        Writes = "writes",
+        /// File by file, each from its start on; not in rounds of more than four million writes of a worker.
+        Place = "place",
+    }
+}
+
 /// Longest pattern, in bytes: what fio 3.41 uses of it for the longest common operation. fio 3.33 used no more than 512 bytes.
 const PATTERN_BYTES_MAX: usize = 1 << 20;
 

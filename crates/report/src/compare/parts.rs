@@ -4,7 +4,7 @@ use super::cells::CellRow;
 use super::{Table, changed, figure, interval, percent, title};
 use crate::plot::Plot;
 use crate::table::{left, right, visible};
-use fathom_analysis::compare::{Metric, StepComparison};
+use fathom_analysis::compare::{Comparison, Metric, PartComparison, StepComparison, possible_losses};
 use fathom_units::Ratio;
 
 /// Parts that the verdict names at most, of each step.
@@ -42,6 +42,28 @@ pub(super) fn told(
         all.push(format!("and {more} figures more of streams and kinds"));
     }
     all
+}
+
+/// What of parts leaves a comparison open of which all that decides of the whole is told.
+pub(super) fn doubts(found: &Comparison, margin: Ratio) -> String {
+    let of = |(part, metric): (&PartComparison, &Metric)| {
+        format!("{} {} of {}", title(&metric.name), percent(metric.change), visible(&part.name()))
+    };
+    let lost = found.steps.iter().flat_map(|step| possible_losses(step, margin.value())).map(of);
+    let mut lost: Vec<String> = lost.collect();
+    if lost.is_empty() {
+        return "some run did nothing of what the others did".to_owned();
+    }
+    let more = lost.len().saturating_sub(NAMED);
+    lost.truncate(NAMED);
+    let more_figures =
+        if more > 0 { format!(", and {more} figures more of streams and kinds,") } else { String::new() };
+    let needed = match found.more_runs {
+        None => "longer runs, or more of each side, tell".to_owned(),
+        Some(1) => "about one more run of each side tells".to_owned(),
+        Some(more) => format!("about {more} more runs of each side tell"),
+    };
+    format!("{}{more_figures} may be a loss; {needed}", lost.join(", "))
 }
 
 /// How much each figure that decides changed, part by part.

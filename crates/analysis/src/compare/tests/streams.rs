@@ -143,15 +143,43 @@ fn streams_of_one_side_alone_and_too_many_are_told() {
     assert_eq!(names(&compared(&[&many], &[&many])).len(), 32);
 }
 
-/// A stream of a few operations has no percentile to compare: the whole's verdict stands, and the answer says of what.
+/// A stream of a few operations has no p99 to compare: the highest percentile that they are enough for decides, and of fewer the mean.
 #[test]
-fn what_is_not_told_of_a_part_leaves_the_verdict_and_is_said() {
-    let base = run(&[("large", 100_000, 0), ("small", 5, 0)]);
-    let found = compared(&[&base], &[&base]);
-    assert_eq!((found.verdict, told(&found, "small", "p99").0), (Verdict::Equivalent, Verdict::Inconclusive));
-    assert_eq!(found.more_runs, None);
-    let said = "main: whether small changed by more than the margin is not told";
-    assert!(found.remarks.iter().any(|remark| remark.starts_with(said)), "{:?}", found.remarks);
+fn a_stream_of_few_operations_is_told_by_what_they_are_enough_for() {
+    let of = |rate: u64, queue_depth: u32| {
+        let shape = |name: &'static str, rate: u64, queue_depth: u32| {
+            let rates = vec![(OperationKind::Read, rate)];
+            StreamShape { name, rates, queue_depth, seconds: 60, ..StreamShape::default() }
+        };
+        record(&[shape("large", 100_000, 4), shape("small", rate, queue_depth)])
+    };
+    for (rate, decides) in [(20, "p99"), (5, "p95"), (2, "p90"), (1, "p50")] {
+        let base = of(rate, 4);
+        let found = compared(&[&base], &[&base]);
+        let metrics = &found.steps[0].parts[1].metrics;
+        let deciding: Vec<&str> =
+            metrics.iter().filter(|metric| metric.decides).map(|metric| metric.name.as_str()).collect();
+        assert_eq!((deciding, found.verdict), (vec!["iops", decides], Verdict::Equivalent), "{rate}");
+        // As many at a rate of their own, each of which takes ten times as long.
+        let found = compared(&[&base], &[&of(rate, 40)]);
+        assert_eq!(
+            (found.verdict, told(&found, "small", decides).0),
+            (Verdict::Regressed, Verdict::Regressed)
+        );
+    }
+}
+
+/// Runs of a part that always takes the same, in runs that differ, are runs.
+#[test]
+fn a_part_that_never_varies_is_no_single_run() {
+    let of = |writer: u64| {
+        [100_000, 100_100, 99_900].map(|reader| run(&[("reader", reader, 0), ("writer", writer, 0)]))
+    };
+    let found = compared(&of(10).each_ref(), &of(10).each_ref());
+    let p99 =
+        found.steps[0].parts[1].metrics.iter().find(|metric| metric.name == "p99").expect("it is there");
+    // Of 600 operations each; one run would have had too few.
+    assert_eq!((p99.needs, p99.verdict, found.verdict), (None, Verdict::Equivalent, Verdict::Equivalent));
 }
 
 /// A part of less than an operation a second varies as chance has it: seconds without one are among its values.
@@ -172,4 +200,47 @@ fn a_rare_stream_beside_itself_has_not_changed() {
     // 15 and 12 operations of a minute.
     let found = compared(&[&rare(4)], &[&rare(5)]);
     assert_eq!((told(&found, "rare", "iops").0, found.verdict), (Verdict::Inconclusive, Verdict::Equivalent));
+}
+
+/// A slow stream that is faster than before does more, and the latencies of all together are longer for it: nobody lost anything.
+#[test]
+fn shares_that_changed_are_no_loss_and_no_gain() {
+    let base = run(&[("large", 100_000, 0), ("small", 400, 0)]);
+    let faster = run(&[("large", 100_000, 0), ("small", 2000, 0)]);
+    let found = compared(&[&base], &[&faster]);
+    let p99 = |found: &Comparison| {
+        let p99 =
+            found.steps[0].metrics.iter().find(|metric| metric.name == "p99").expect("of 100,000 a second");
+        (p99.verdict, p99.decides)
+    };
+    assert_eq!((found.verdict, p99(&found)), (Verdict::Improved, (Verdict::Regressed, false)), "{found:#?}");
+    let said = "main: the p99 of all together is longer by their shares of the operations alone";
+    assert!(found.remarks.iter().any(|remark| remark.starts_with(said)), "{:?}", found.remarks);
+    // The other way round the small one lost.
+    let found = compared(&[&faster], &[&base]);
+    assert_eq!((found.verdict, p99(&found)), (Verdict::Regressed, (Verdict::Improved, false)));
+    // One that takes longer explains it.
+    let slower = run(&[("large", 90_000, 0), ("small", 900, 0)]);
+    let found = compared(&[&base], &[&slower]);
+    assert_eq!((found.verdict, p99(&found)), (Verdict::Regressed, (Verdict::Regressed, true)));
+}
+
+/// Two runs a side tell hardly anything of how a stream varies: one that does a third of what it did is no gain of the whole.
+#[test]
+fn what_may_be_a_loss_by_far_is_no_gain() {
+    let of = |large: u64, small: [u64; 2]| {
+        small.map(|rate| run(&[("large", large + rate / 100, 0), ("small", rate, 0)]))
+    };
+    let verdict = |base: &[Record; 2], new: &[Record; 2]| {
+        let found = compared(&base.each_ref(), &new.each_ref());
+        (found.verdict, told(&found, "small", "iops").0, wholes(&found)[0])
+    };
+    let base = of(100_000, [400, 440]);
+    let expect = |whole: Verdict, all: Verdict| (all, Verdict::Inconclusive, whole);
+    let lost = of(100_000, [100, 140]);
+    assert_eq!(verdict(&base, &lost), expect(Verdict::Equivalent, Verdict::Inconclusive));
+    assert_eq!(verdict(&base, &of(200_000, [100, 140])), expect(Verdict::Improved, Verdict::Inconclusive));
+    // What went up as far, or down a little, leaves the whole's.
+    assert_eq!(verdict(&lost, &base), expect(Verdict::Equivalent, Verdict::Equivalent));
+    assert_eq!(verdict(&base, &of(100_000, [380, 420])), expect(Verdict::Equivalent, Verdict::Equivalent));
 }

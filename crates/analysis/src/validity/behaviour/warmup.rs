@@ -2,6 +2,7 @@
 //! follows moves its minimum by batches, so that shorter ones are tried as well, each against the rest alone. Does not know what
 //! else is told of a step.
 
+use super::stalls::MANY_MIN;
 use super::{
     LASTING_MIN, LEVEL_MIN, LEVELS_CERTAIN, Second, StepView, changes, is_by_load, is_certain, squares_of,
 };
@@ -11,6 +12,11 @@ use fathom_schema::Severity;
 
 /// Fewest intervals that a warm-up is told of: MSER-5 has four batches of them then.
 const WARM_MIN: usize = 20;
+/// Of fewer, a slow start: what its mean is of that of the rest at most, by how many standard errors it is off, and what the rest is taken
+/// to scatter at least, as a share.
+const SLOW_SHARE: f64 = 0.8;
+const PLAIN_ERRORS: f64 = 8.0;
+const SCATTER_MIN: f64 = 0.01;
 /// Intervals of a batch of it.
 const BATCH: usize = LASTING_MIN;
 /// The part of a step up to which a first level is a warm-up: one that is slower, and one that is faster, which may be a cache
@@ -46,7 +52,9 @@ pub(super) struct Start {
 /// rest can be told from.
 pub(super) fn start(seconds: &[Second], iops: &[f64], levels: &[Change]) -> Start {
     if iops.len() < WARM_MIN {
-        return Start::default();
+        let length = slow_start(iops);
+        let warm = if length > 0 && is_by_load(seconds, 0, length, seconds.len()) { 0 } else { length };
+        return Start { warm, over: warm };
     }
     let Start { warm, over } = match first_level(iops, levels) {
         Some(length) => Start { warm: length, over: length },
@@ -59,6 +67,29 @@ pub(super) fn start(seconds: &[Second], iops: &[f64], levels: &[Change]) -> Star
     // What is not told says nothing by itself: where a line tells as much, that is what there is to tell.
     let is_line = is_other(over) || warm == 0 && is_line_better(iops, over);
     Start { warm, over: if is_line { 0 } else { over } }
+}
+
+/// How many of the first intervals of a short step are a slow start; 0 where it has none that is plain. MSER-5 has too few batches there,
+/// so that only what cannot be overlooked is told: all of them below all others, by a fifth in the mean, and by far more than the others
+/// scatter.
+fn slow_start(iops: &[f64]) -> usize {
+    let count = iops.len();
+    if count < MANY_MIN {
+        return 0;
+    }
+    let is_plain = |length: &usize| {
+        let (first, rest) = iops.split_at(*length);
+        let (before, after) = (Sample::of(first), Sample::of(rest));
+        let least = rest.iter().copied().fold(f64::INFINITY, f64::min);
+        let error = after.stddev().max(SCATTER_MIN * after.mean)
+            * (1.0 / *length as f64 + 1.0 / (count - length) as f64).sqrt();
+        first.iter().all(|value| *value < least)
+            && before.mean <= SLOW_SHARE * after.mean
+            && after.mean - before.mean > PLAIN_ERRORS * error
+    };
+    // Those after which the rest scatters least.
+    let scatter = |length: &usize| Sample::of(&iops[*length..]).stddev();
+    (1..=count / 3).filter(is_plain).min_by(|one, other| scatter(one).total_cmp(&scatter(other))).unwrap_or(0)
 }
 
 /// Tells a warm-up of so many intervals.

@@ -46,7 +46,7 @@ pub(crate) fn write_logs(
         for (name, log, window) in logs_of(clone) {
             let request = LogRequest { step, stream, log, window, columns: columns(&clone.logs) };
             let operations = operations.rows(&clone.stream);
-            let rows = if !has_rows(clone.measures, log, window) {
+            let rows = if !clone.is_reported || !has_rows(clone.measures, log, window) {
                 Vec::new()
             } else if is_stored(&clone.logs, log) {
                 fathom_report::fio_stored_log(record, &request, operations)

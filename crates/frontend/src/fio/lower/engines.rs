@@ -218,7 +218,22 @@ pub(in super::super) fn check_private(lines: &[Line], settings: &Settings, fault
     }
 }
 
-/// Sets what the options of the engine itself say. One that came with another engine, from `[global]`, says nothing.
+/// Where a section names another engine than the one that its settings have from before, what was said there to that one alone
+/// falls away (`ioengine_load` of fio 3.33): options of an engine hold as far as it does.
+pub(in super::super) fn forget_of_another_engine(lines: &[Line], settings: &mut Settings) {
+    let named =
+        lines.iter().rev().filter(|line| line.key == "ioengine").find_map(|line| line.value.as_deref());
+    let Some(named) = named else { return };
+    let is_same = match (find(named), find(&settings.engine.name)) {
+        (Some(one), Some(other)) => std::ptr::eq(one, other),
+        _ => named == settings.engine.name,
+    };
+    if !is_same {
+        settings.forget_private(is_private);
+    }
+}
+
+/// Sets what the options of the engine itself say.
 pub(super) fn set_private(
     options: &mut StreamOptions,
     engine: &FioEngine,

@@ -36,7 +36,7 @@ use seeds::{SEED, kind_seed, repeated_kind_seed, scrambled};
 use targets::{Targets, need_of, place_of, region_of, region_span};
 use workload::Lowered;
 
-pub(super) use engines::{check_private, is_private, private_options};
+pub(super) use engines::{check_private, forget_of_another_engine, is_private, private_options};
 pub(crate) use targets::joined;
 
 /// How often the bins of a logged histogram can be halved: as often as there are powers of two in one of their groups.
@@ -283,7 +283,17 @@ impl Lowering<'_> {
         let place = parsed.settings.span("verify_state_load", parsed.span);
         let number = self.extras.clones.len() + 1;
         match verify::known_writes(parsed, number, self.aux_path, self.surroundings) {
-            Ok(writes) => options.verify_until.set(writes, place),
+            Ok(verify::Known { count, of, file }) => {
+                options.verify_until.set(count, place);
+                if count < of {
+                    let message = format!(
+                        "verify_state_load: {file} tells of {of} writes, and of {count} that they had finished before any that \
+                         had not: the others are not checked"
+                    );
+                    let help = "a state that fathom leaves tells of all that had finished";
+                    self.faults.warn("fio.verify-state", place, message, help);
+                }
+            }
             Err(reason) => {
                 let message = format!("verify_state_load: {reason}");
                 let help = "run the job that writes first, with verify_state_save=1, in the same folder";

@@ -4,6 +4,7 @@
 use super::super::faults::Faults;
 use super::super::settings::{Settings, Verification};
 use super::super::state::{self, VerifyState};
+use super::super::values::Size;
 use super::super::{ParsedJob, Surroundings};
 use fathom_model::{Freshness, Span, Verify, VerifyPattern, VerifyWhen, WorkloadOptions};
 use fathom_units::{Bytes, Ratio};
@@ -190,19 +191,30 @@ fn set_trims(options: &mut WorkloadOptions, settings: &Settings, span: Span, fau
     }
 }
 
+/// What a state tells of.
+pub(super) struct Known {
+    /// Writes that are known to have finished, from the first.
+    pub(super) count: u64,
+    /// Writes that were issued.
+    pub(super) of: u64,
+    /// Name of the state.
+    pub(super) file: String,
+}
+
 /// How many writes an earlier run is known to have finished in the job with this number over the whole run, from 1.
 pub(super) fn known_writes(
     parsed: &ParsedJob,
     thread_number: usize,
     aux_path: &str,
     surroundings: &Surroundings<'_>,
-) -> Result<u64, String> {
+) -> Result<Known, String> {
     let file = state::file_name(aux_path, &parsed.name, thread_number);
     let bytes = (surroundings.bytes)(&file)?;
     let state = VerifyState::read(&bytes).map_err(|reason| format!("{file}: {reason}"))?;
     let rw = &parsed.settings.operations.rw;
     let [_, (smallest, largest), _] = super::block_sizes(&parsed.settings);
-    let draws = rw.starts_with("rand") || smallest != largest;
+    let draws =
+        rw.starts_with("rand") || rw.starts_with("rw") || rw.starts_with("readwrite") || smallest != largest;
     if state.finished == 0 && state.writes > 0 && draws {
         // Sound data would be told to be lost.
         return Err(format!(
@@ -210,7 +222,28 @@ pub(super) fn known_writes(
              wrote; check it with fio"
         ));
     }
-    Ok(state.known_writes())
+    let start = start_of_row(parsed);
+    let place_of = |number: u64| start.unwrap_or(0).saturating_add(number.saturating_mul(smallest));
+    Ok(Known {
+        count: state.known_writes(start.is_some().then_some(&place_of as &dyn Fn(u64) -> u64)),
+        of: state.writes,
+        file,
+    })
+}
+
+/// Where the writes of a job begin that go on block by block from there; `None` of others.
+fn start_of_row(parsed: &ParsedJob) -> Option<u64> {
+    let Settings { operations, files, control, .. } = &parsed.settings;
+    let is_plain = operations.rw == "write"
+        && operations.postfix.is_none()
+        && operations.offset_increment == Size::Bytes(0)
+        && files.zone == [0; 3]
+        && !files.append
+        && control.loops == 1;
+    match operations.offset {
+        Size::Bytes(start) if is_plain => Some(start),
+        _ => None,
+    }
 }
 
 /// By what data is checked; `None`: not at all. A pattern alone asks for headers too

@@ -2,7 +2,7 @@
 
 use super::Priority::P1;
 use super::{OptionRow, Value, built};
-use crate::fio::values::Unit;
+use crate::fio::values::{Unit, number};
 
 const ANY: u64 = u32::MAX as u64;
 
@@ -54,8 +54,10 @@ pub(super) const ROWS: &[OptionRow] = &[
         &[],
         P1,
         Value::Text(|s, text, _| {
-            let number = text.trim().parse().ok().filter(|number| (-20..=19).contains(number));
-            s.demands.nice = number.ok_or_else(|| format!("\"{text}\" is no nice value from -20 to 19"))?;
+            // What follows the number is passed over, as with fio's other numbers.
+            let number = number(text, Unit::Count, s.kb_base)?.value;
+            let nice = i32::try_from(number).ok().filter(|number| (-20..=19).contains(number));
+            s.demands.nice = nice.ok_or_else(|| format!("\"{text}\" is no nice value from -20 to 19"))?;
             Ok(())
         }),
     ),

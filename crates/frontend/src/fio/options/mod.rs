@@ -541,12 +541,27 @@ fn example(name: &str) -> Option<&'static str> {
     })
 }
 
-/// The whole number a text begins with, as C reads it.
-fn leading_integer(text: &str) -> Option<i64> {
-    let trimmed = text.trim_start();
-    let sign = usize::from(trimmed.starts_with(['-', '+']));
-    let digits = trimmed[sign..].find(|c: char| !c.is_ascii_digit()).unwrap_or(trimmed.len() - sign);
-    trimmed[..sign + digits].parse().ok()
+/// The whole number a text begins with, as fio reads those of switches (`sscanf` with `%u`, and with `%x` where `0x` is anywhere in
+/// it): of 32 bits, so that what is larger comes round.
+fn leading_integer(text: &str) -> Option<i32> {
+    let is_hex = text.contains("0x") || text.contains("0X");
+    let start = text.trim_start();
+    let (is_negative, digits) = match start.as_bytes().first() {
+        Some(b'-') => (true, &start[1..]),
+        Some(b'+') => (false, &start[1..]),
+        _ => (false, start),
+    };
+    let prefixed = || digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"));
+    let (radix, digits) = if is_hex { (16, prefixed().unwrap_or(digits)) } else { (10, digits) };
+    let end = digits.find(|c: char| !c.is_digit(radix)).unwrap_or(digits.len());
+    if end == 0 {
+        return None;
+    }
+    // What 64 bits do not hold is the most that they do.
+    let magnitude = u64::from_str_radix(&digits[..end], radix).unwrap_or(u64::MAX);
+    let value = if is_negative { magnitude.wrapping_neg() } else { magnitude };
+    #[expect(clippy::cast_possible_truncation, reason = "as C stores it")]
+    Some(value as i32)
 }
 
 /// A number that is no percentage.

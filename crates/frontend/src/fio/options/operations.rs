@@ -99,7 +99,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         &[],
         P0,
         Value::Text(|s, text, _| {
-            text.trim().clone_into(&mut s.operations.distribution);
+            // As with all words of fio, a blank before it is a part of it.
+            text.trim_end().clone_into(&mut s.operations.distribution);
             Ok(())
         }),
     ),

@@ -197,7 +197,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         "log_compression",
         &[],
         P2,
-        Value::Count(1024, 512 << 20, |_, _| {}),
+        Value::Bytes(1024, 512 << 20, |_, _| {}),
         "logs are compressed when they are written, where log_store_compressed asks for it",
     ),
     accepted("log_compression_cpus", &[], P2, Value::Any, ""),

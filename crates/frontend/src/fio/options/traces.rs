@@ -1,8 +1,8 @@
 //! Rows of traces: what is replayed, and how.
 
-use super::super::values::names;
+use super::super::values::{Unit, names, number};
 use super::Priority::{P1, P2};
-use super::{OptionRow, Status, Value, accepted, built, row};
+use super::{NO_BOOLEAN, OptionRow, Status, Value, accepted, built, row};
 
 /// Why traces are not merged.
 const MERGE: Status =
@@ -25,7 +25,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         "read_iolog_chunked",
         &[],
         P2,
-        Value::Any,
+        NO_BOOLEAN,
         "a trace is read before the start, in 24 bytes per operation",
     ),
     built("replay_no_stall", &[], P1, Value::Boolean(|s, flag| s.trace.no_stall = flag)),
@@ -39,7 +39,19 @@ pub(super) const ROWS: &[OptionRow] = &[
         }),
     ),
     built("replay_scale", &[], P2, Value::Count(1, FACTOR_MAX, |s, factor| s.trace.scale = factor)),
-    built("replay_align", &[], P2, Value::Bytes(1, 1 << 30, |s, bytes| s.trace.align = bytes)),
+    built(
+        "replay_align",
+        &[],
+        P2,
+        Value::Text(|s, text, misreads| {
+            let align = number(text, Unit::Bytes, s.kb_base)?;
+            misreads.extend(align.misread);
+            let bytes =
+                u64::try_from(align.value).ok().filter(|bytes| bytes.is_power_of_two() && *bytes <= 1 << 30);
+            s.trace.align = bytes.ok_or_else(|| format!("\"{text}\" is no power of two up to 1g"))?;
+            Ok(())
+        }),
+    ),
     built("replay_time_scale", &[], P1, Value::Count(1, FACTOR_MAX, |s, percent| s.trace.percent = percent)),
     built(
         "replay_skip",
