@@ -29,7 +29,7 @@ use fathom_metrics::{bucket_bounds, bucket_of};
 use fathom_schema::{Finding, Record, StepRecord};
 use gate::more_runs_of;
 use matched::{Matched, Matches, matched};
-use parts::Part;
+use parts::{Compared, Part};
 
 /// Quantiles of the latency that are set side by side.
 pub const QUANTILES: [f64; 6] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999];
@@ -187,12 +187,14 @@ pub fn compare(base: &[&Record], new: &[&Record], margin: f64) -> Result<Compari
         match (StepSide::of(&one.base, &whole), StepSide::of(&one.new, &whole)) {
             (Some(left), Some(right)) => {
                 let sides = Sides { one, base: &left, new: &right, margin, level: levels.0 };
-                let (parts, silent) =
-                    parts::compared(one, [left.agrees, right.agrees], parts, margin, levels.1);
+                let agreed = [left.agrees, right.agrees];
+                let Compared { parts, latencies, silent } =
+                    parts::compared(one, agreed, parts, margin, levels.1);
                 is_complete &= silent.is_empty();
                 remarks.extend(silent);
                 let mut found = StepComparison { parts, ..step(&sides) };
-                remarks.extend(parts::weighed(&mut found, margin));
+                let operations = [left.operations(), right.operations()];
+                remarks.extend(parts::weighed(&mut found, &latencies, operations, margin));
                 remarks.extend(of_step(&found, left.operations().min(right.operations())));
                 agree = [agree[0] | left.agrees, agree[1] | right.agrees];
                 steps.push(found);

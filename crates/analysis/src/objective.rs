@@ -258,7 +258,7 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
     let alone_s = single.map_or(0.0, |alone| alone.mean_s);
     let margins_of = |trials: &[_]| margins::of(goals, trials, queues, single.map(|alone| alone.mean_s));
     let mut margins = margins_of(&of_rate);
-    margins::reach_to(&mut margins, &margins_of(&self::of_rate(&trials, &points, missed)));
+    margins::reach_to(&mut margins, &margins_of(&next_to(rate, missed, &trials, &points)));
     // Near an idle target latency hardly grows with the rate: the slope takes rates from farther off, and an operation alone is
     // the end of the line.
     let is_idle = |single: &LoadPoint| rate.is_none_or(|rate| rate <= IDLE_MAX * single.rate);
@@ -327,6 +327,23 @@ fn of_rate<'a>(
 ) -> Vec<(&'a Trial, &'a LoadPoint)> {
     let both = trials.iter().zip(points);
     both.filter(|(trial, _)| rate.is_some_and(|rate| is_same(trial.rate, rate))).collect()
+}
+
+/// Times a rate that was kept up to which one that was missed is about the same.
+const NEXT_MAX: f64 = 1.1;
+
+/// The trials of the lowest rate that was missed, where it is about the one that was kept and only its latencies were missed.
+fn next_to<'a>(
+    kept: Option<f64>,
+    missed: Option<f64>,
+    trials: &'a [Trial],
+    points: &'a [LoadPoint],
+) -> Vec<(&'a Trial, &'a LoadPoint)> {
+    let is_near = kept.zip(missed).is_some_and(|(kept, missed)| missed <= NEXT_MAX * kept);
+    let found = of_rate(trials, points, missed.filter(|_| is_near));
+    let is_carried =
+        found.iter().all(|(trial, _)| !matches!(trial.state, State::Overloaded | State::DepthLimited));
+    if is_carried { found } else { Vec::new() }
 }
 
 /// Whether two rates, in operations per second, are the same one.

@@ -4,6 +4,7 @@
 
 use crate::execute::Share;
 use crate::prepare::FileIdentity;
+use crate::seat;
 use crate::told::mine;
 use fathom_io::{Buffers, Engine};
 use fathom_schema::{
@@ -48,6 +49,7 @@ struct Hand {
 struct Manner {
     cpus: Vec<u32>,
     scheduling: Scheduling,
+    is_patient: bool,
 }
 
 /// What a worker of a step asks of the thread that takes it up.
@@ -61,7 +63,8 @@ impl Place {
     /// Those of a host's part of a step, in the order of its workers.
     pub(crate) fn all(step: &Step, share: Share) -> Vec<Self> {
         let of_worker = |stream: &Stream, plan: &WorkerPlan| {
-            let manner = Manner { cpus: plan.cpus.clone(), scheduling: stream.scheduling };
+            let (scheduling, is_patient) = (stream.scheduling, seat::is_worked_off(stream));
+            let manner = Manner { cpus: plan.cpus.clone(), scheduling, is_patient };
             Self { manner, fit: Fit::of(step, stream, plan) }
         };
         let mut all = Vec::new();

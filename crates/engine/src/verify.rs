@@ -12,7 +12,7 @@ use fathom_io::{Engine, OpenTarget, Operation};
 use fathom_pattern::rng::{Purpose, Rng, derive};
 use fathom_pattern::{Evidence, Expected, Generator, LastWrites, Mismatch, Planned, Stamper, Write};
 use fathom_schema::{
-    Ledger, MismatchKind, OperationKind, Protection, Quota, VerifyRule, WorkerPlan, Workload,
+    Ledger, MismatchKind, OperationKind, Protection, Quota, VerifyRule, VerifySchedule, WorkerPlan, Workload,
 };
 use fathom_units::Nanos;
 use rustix::io::Errno;
@@ -166,7 +166,13 @@ impl Verifier {
                 share: rule.trims.map_or(0.0, |trims| trims.share),
                 seed: derive(plan.seed, Purpose::Trim, u64::from(worker_index)),
             },
-            by_place: Vec::new(),
+            by_place: match rule.schedule {
+                // Of a backlog they are put in order while the load goes on, where nothing may be asked of the allocator.
+                VerifySchedule::Backlog { operations, batch, .. } if rule.by_place && batch >= operations => {
+                    Vec::with_capacity(usize::try_from(batch.min(BY_PLACE_MAX)).unwrap_or(0))
+                }
+                _ => Vec::new(),
+            },
             issued: 0,
             writes: 0,
             oldest: 0,
@@ -271,7 +277,7 @@ impl Verifier {
 
     /// Writes that were not read back yet.
     pub(crate) fn unchecked_writes(&self) -> u64 {
-        self.writes
+        self.writes + self.by_place.len() as u64
     }
 
     /// Leaves the writes so far alone.
@@ -284,6 +290,7 @@ impl Verifier {
         (self.issued, self.writes) = (0, 0);
         (self.next, self.oldest, self.round_first, self.trimmed.next) = (number, number, number, number);
         self.failed.clear();
+        self.by_place.clear();
         if let Some(last) = &mut self.last_writes {
             last.forget();
         }
@@ -304,10 +311,9 @@ impl Verifier {
         }
     }
 
-    /// Puts what a round has left to read back in order, where it is to be read by place.
+    /// Puts what there is to read back in order, where it is to be read by place: with what was put in order before and was not read.
     pub(crate) fn line_up(&mut self) {
-        self.by_place.clear();
-        if self.rule.by_place && self.writes <= BY_PLACE_MAX {
+        if self.rule.by_place && self.unchecked_writes() <= BY_PLACE_MAX {
             self.by_place.reserve_exact(usize::try_from(self.writes).unwrap_or(0));
             while let Some(unchecked) = self.next_unchecked() {
                 self.by_place.push(unchecked);

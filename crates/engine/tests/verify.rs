@@ -40,6 +40,8 @@ fn rule(schedule: VerifySchedule, ledger: Ledger) -> VerifyRule {
 
 const AFTER: VerifySchedule = VerifySchedule::AfterRound;
 const BACKLOG: VerifySchedule = VerifySchedule::Backlog { operations: 7, batch: 3, alone: false };
+/// Of which all is read back each time.
+const WHOLE_BACKLOG: VerifySchedule = VerifySchedule::Backlog { operations: 7, batch: 7, alone: false };
 
 /// Runs a stream of writes with this rule on a file of its own.
 fn outcome(path: &Path, rule: VerifyRule, change: impl FnOnce(&mut Stream)) -> Outcome {
@@ -283,7 +285,14 @@ fn no_load_makes_a_mismatch_where_there_is_none() {
     let cases = cases.into_iter().chain(walks()).chain(paced());
     let folder = tempfile::tempdir().unwrap();
     for (name, ledger, change) in cases {
-        for (schedule, by_place) in [(AFTER, false), (AFTER, true), (BACKLOG, false), (BACKLOG, true)] {
+        for (schedule, by_place) in [
+            (AFTER, false),
+            (AFTER, true),
+            (BACKLOG, false),
+            (BACKLOG, true),
+            (WHOLE_BACKLOG, false),
+            (WHOLE_BACKLOG, true),
+        ] {
             for seed in [1, 2, 3] {
                 let path = folder.path().join("file");
                 let rule = VerifyRule { by_place, ..rule(schedule, ledger) };

@@ -1,7 +1,6 @@
 //! The calling thread: where it runs, what it used, how exactly it wakes.
 
 use fathom_schema::MemoryPolicy;
-use std::cell::Cell;
 use std::io::{self, Read};
 
 /// What a thread has used so far.
@@ -159,30 +158,17 @@ pub fn wake_exactly() {
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64, 0_u64, 0_u64, 0_u64) };
 }
 
-/// Whether the calling thread, and the threads that the kernel makes for it (those of `io_uring` do what cannot be done at once),
-/// take the CPU from what runs when they become ready, as is usual; or wait until it pauses (`SCHED_BATCH`, sched(7)): then a batch
-/// is handed over whole before the kernel begins with it. Of a thread under another policy nothing is changed, and what the
-/// kernel refuses is left out: it is about speed alone.
-pub fn wake_at_once(is_at_once: bool) {
-    thread_local! {
-        /// Whether it waits because it was told so here, and not because fathom was begun like that.
-        static IS_PATIENT: Cell<bool> = const { Cell::new(false) };
-    }
-    if is_at_once != IS_PATIENT.get() {
-        return;
-    }
-    let (from, to) = if is_at_once {
-        (libc::SCHED_BATCH, libc::SCHED_OTHER)
-    } else {
-        (libc::SCHED_OTHER, libc::SCHED_BATCH)
-    };
+/// Has the calling thread wait for what runs to pause when it becomes ready, and not take the CPU from it (`SCHED_BATCH`, sched(7));
+/// so do the threads that the kernel makes for it from then on (those of `io_uring` do what cannot be done at once): a batch is
+/// handed over whole before the kernel begins with it. A thread under another policy keeps that, and what the kernel refuses is
+/// left out: it is about speed alone. It cannot be taken back, since the kernel keeps its threads.
+pub fn be_patient() {
     let none = libc::sched_param { sched_priority: 0 };
     // SAFETY: takes plain numbers, and `none` is readable for the call; 0 is the calling thread.
-    let is_set = unsafe {
-        libc::sched_getscheduler(0) == from && libc::sched_setscheduler(0, to, &raw const none) == 0
-    };
-    if is_set {
-        IS_PATIENT.set(!is_at_once);
+    unsafe {
+        if libc::sched_getscheduler(0) == libc::SCHED_OTHER {
+            libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const none);
+        }
     }
 }
 
@@ -260,28 +246,20 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_a_pause_does_so_until_told_otherwise_and_other_policies_stay() {
+    fn the_usual_policy_becomes_a_patient_one_and_others_stay() {
         // SAFETY: takes a plain number; 0 is the calling thread.
         let policy = || unsafe { libc::sched_getscheduler(0) };
         let told = std::thread::spawn(move || {
             let usual = policy();
-            wake_at_once(false);
+            be_patient();
             let patient = policy();
-            wake_at_once(true);
             let none = libc::sched_param { sched_priority: 0 };
-            let back = policy();
             // SAFETY: takes plain numbers, and `none` is readable for the call; 0 is the calling thread.
-            let set = |policy| assert_eq!(unsafe { libc::sched_setscheduler(0, policy, &raw const none) }, 0);
-            // One that was begun like that stays so.
-            set(libc::SCHED_BATCH);
-            wake_at_once(true);
-            let begun_so = policy();
-            set(libc::SCHED_IDLE);
-            wake_at_once(false);
-            [usual, patient, back, begun_so, policy()]
+            assert_eq!(unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const none) }, 0);
+            be_patient();
+            [usual, patient, policy()]
         });
-        let expect =
-            [libc::SCHED_OTHER, libc::SCHED_BATCH, libc::SCHED_OTHER, libc::SCHED_BATCH, libc::SCHED_IDLE];
+        let expect = [libc::SCHED_OTHER, libc::SCHED_BATCH, libc::SCHED_IDLE];
         assert_eq!(told.join().expect("it does not panic"), expect);
     }
 

@@ -165,7 +165,7 @@ options! {
     verify_pattern_interval: Bytes, Kind::Size, fio "verify_pattern_interval", example "\"512B\"";
     /// When writes are read back and checked: after each pass, only as a backlog while the load goes on, or never (they only carry what makes them checkable).
     verify_when: VerifyWhen = VerifyWhen::AfterPass, Kind::Choice(VerifyWhen::WORDS), fio "do_verify", example "\"never\"";
-    /// In which order writes are read back: as they were written, or file by file, each from its start on.
+    /// In which order writes are read back: as they were written, or file by file, each from its start on (not in rounds of more than four million writes of a worker, nor where `verify_backlog_batch` is less than what is unread).
     verify_order: VerifyOrder = VerifyOrder::Writes, Kind::Choice(VerifyOrder::WORDS), example "\"place\"";
     /// Distance of the headers inside an operation. Defaults to the operation, or to what divides all block sizes.
     verify_interval: Bytes, Kind::Size, fio "verify_interval", example "\"4KiB\"";

@@ -5,6 +5,7 @@ use super::matched::{Kind, Matched};
 use super::side::StepSide;
 use super::{Metric, Sides, StepComparison, Verdict, metrics};
 use crate::measured::{Measured, measured};
+use fathom_metrics::{BUCKETS, bucket_bounds};
 use fathom_schema::{OperationKind, StepRecord, Stream, StreamTally};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -15,6 +16,9 @@ const NAMED: usize = 6;
 /// Share of the 5 % of false statements that those about parts have, together: what the whole says is asked for first.
 const SHARE: f64 = 0.2;
 
+/// Share of a side's operations that have to be of its parts for these to be all of it: what lies at edges of phases is counted with one
+/// or the other.
+const ALL_MIN: f64 = 0.99;
 /// Times that a figure without an interval has to be worse for it to hold back a verdict that knows of no loss: of few operations it
 /// goes up and down by tens of per cent.
 const BY_FAR: f64 = 2.0;
@@ -158,15 +162,26 @@ pub(super) fn of_all(kind: Kind, all: &[Matched<'_>]) -> (Vec<Vec<Part>>, Vec<St
     (parts, remarks.into_iter().flatten().collect())
 }
 
-/// The parts of both sides, and what is to be said of those of which some run did nothing.
+/// The parts of a step, of two sides.
+#[derive(Debug, Default)]
+pub(super) struct Compared {
+    /// Those of which all runs did something.
+    pub parts: Vec<PartComparison>,
+    /// Their latency counts, of either side.
+    pub latencies: Vec<[Vec<u64>; 2]>,
+    /// What is to be said of those of which some run did nothing.
+    pub silent: Vec<String>,
+}
+
+/// The parts of both sides.
 pub(super) fn compared(
     one: &Matched<'_>,
     agree: [bool; 2],
     parts: &[Part],
     margin: f64,
     level: f64,
-) -> (Vec<PartComparison>, Vec<String>) {
-    let (mut both, mut silent) = (Vec::new(), Vec::new());
+) -> Compared {
+    let mut found = Compared::default();
     // Runs that count as one do so of their parts.
     let [base, new] = [(&one.base, agree[0]), (&one.new, agree[1])]
         .map(|(runs, agree)| if agree { &runs[..1] } else { &runs[..] });
@@ -174,14 +189,16 @@ pub(super) fn compared(
         if let (Some(base), Some(new)) = (StepSide::of(base, of), StepSide::of(new, of)) {
             let mut metrics = metrics(&Sides { one, base: &base, new: &new, margin, level });
             stand_in(&mut metrics);
-            both.push(PartComparison { stream: of.stream.clone(), kind: of.kind, metrics });
+            found.latencies.push([base.latencies(), new.latencies()]);
+            found.parts.push(PartComparison { stream: of.stream.clone(), kind: of.kind, metrics });
         } else {
             let part = name(of.stream.as_deref(), of.kind);
             let step = &one.name;
-            silent.push(format!("{step}: some run did nothing of {part}, so that nothing can be said of it"));
+            let told = format!("{step}: some run did nothing of {part}, so that nothing can be said of it");
+            found.silent.push(told);
         }
     }
-    (both, silent)
+    found
 }
 
 /// Where a part has too few operations for the percentile that decides, the highest that they are enough for does so instead, and where
@@ -220,38 +237,54 @@ pub(super) fn verdict(steps: &[StepComparison]) -> Option<Verdict> {
     told.map(|metric| metric.verdict).max()
 }
 
-/// Leaves a latency of all together out of what decides where none of the parts explains its change, and says so: what changed are
-/// then their shares of the operations (Simpson 1951). A slow stream that does more than before, at no longer times, makes the
-/// latencies of all together longer.
-pub(super) fn weighed(step: &mut StepComparison, margin: f64) -> Vec<String> {
-    let StepComparison { name, metrics, parts, .. } = step;
-    let mut told = Vec::new();
-    for whole in metrics.iter_mut().filter(|metric| metric.decides && !metric.more_is_better) {
-        let is_worse = match whole.verdict {
-            Verdict::Regressed => true,
-            Verdict::Improved => false,
-            Verdict::Equivalent | Verdict::Inconclusive => continue,
-        };
-        let of_parts = parts.iter().flat_map(|part| &part.metrics).filter(|metric| metric.name == whole.name);
-        let explains = |metric: &Metric| {
-            let goes_along = if is_worse { metric.change > margin } else { metric.change < -margin };
-            goes_along && metric.verdict != Verdict::Equivalent
-        };
-        let (mut are_there, mut is_explained) = (false, false);
-        for metric in of_parts {
-            (are_there, is_explained) = (true, is_explained || explains(metric));
-        }
-        if are_there && !is_explained {
-            whole.decides = false;
-            told.push(format!(
-                "{name}: the {} of all together is {} by their shares of the operations alone, and that of no stream or kind of \
-                 operations is: it does not decide",
-                whole.name,
-                if is_worse { "longer" } else { "shorter" }
-            ));
-        }
+/// Leaves the p99 of all together out of what decides where it changed by the parts' shares of the operations alone, and says so: with
+/// the shares of the first side the second's would lie within the margin, or on the other side (direct standardisation; Simpson 1951).
+/// A slow stream that does more than before, at no longer times, makes the latencies of all together longer. `operations`: those of
+/// each side, which all have to be of parts.
+pub(super) fn weighed(
+    step: &mut StepComparison,
+    latencies: &[[Vec<u64>; 2]],
+    operations: [f64; 2],
+    margin: f64,
+) -> Option<String> {
+    let whole = step.metrics.iter_mut().find(|metric| metric.decides && metric.name == "p99")?;
+    let is_worse = match whole.verdict {
+        Verdict::Regressed => true,
+        Verdict::Improved => false,
+        Verdict::Equivalent | Verdict::Inconclusive => return None,
+    };
+    let sum = |counts: &[u64]| counts.iter().sum::<u64>() as f64;
+    let of_parts = |side: usize| latencies.iter().map(|part| sum(&part[side])).sum::<f64>();
+    if [0, 1].into_iter().any(|side| of_parts(side) < ALL_MIN * operations[side]) {
+        return None;
     }
-    told
+    let p99 = |weight: &dyn Fn(&[Vec<u64>; 2]) -> f64, side: usize| {
+        let mut all = vec![0.0; BUCKETS];
+        for part in latencies {
+            let weight = weight(part);
+            all.iter_mut().zip(&part[side]).for_each(|(all, count)| *all += *count as f64 * weight);
+        }
+        let rank = 0.99 * all.iter().sum::<f64>();
+        let mut below = 0.0;
+        let bucket = all.iter().position(|count| {
+            below += count;
+            below >= rank
+        })?;
+        let (low, high) = bucket_bounds(bucket);
+        Some(u64::midpoint(low, high) as f64)
+    };
+    let by_base = p99(&|[base, new]| sum(base) / sum(new).max(1.0), 1)?;
+    let change = by_base / p99(&|_| 1.0, 0)? - 1.0;
+    let is_by_shares = if is_worse { change <= margin } else { change >= -margin };
+    is_by_shares.then(|| {
+        whole.decides = false;
+        format!(
+            "{}: the p99 of all together is {} by the shares of streams or kinds of operations alone, with those of the first side it \
+             would not be: it does not decide",
+            step.name,
+            if is_worse { "longer" } else { "shorter" }
+        )
+    })
 }
 
 /// Figures of parts that decide and may be losses: worse by more than the margin, and either told to be worse than before, or without an

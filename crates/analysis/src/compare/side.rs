@@ -192,6 +192,11 @@ impl StepSide {
         self.blocks.iter().filter_map(|counts| bucket_at(counts, q)).collect()
     }
 
+    /// Latency counts over all blocks.
+    pub(super) fn latencies(&self) -> Vec<u64> {
+        added(self.blocks.iter())
+    }
+
     /// Operations over all blocks.
     pub(super) fn operations(&self) -> f64 {
         self.blocks.iter().flatten().sum::<u64>() as f64

@@ -46,7 +46,7 @@ pub(super) fn of(
 /// that are about the same, the one whose trials were lucky is chosen, and latencies grow with the rate.
 pub(super) fn reach_to(kept: &mut [Margin], missed: &[Margin]) {
     for (kept, missed) in kept.iter_mut().zip(missed) {
-        let high = missed.together_s.and_then(|all| all.interval).map_or(missed.worst_s, |(_, high)| high);
+        let Some((_, high)) = missed.together_s.and_then(|all| all.interval) else { continue };
         if let Some(Estimate { interval: Some(interval), .. }) = &mut kept.together_s {
             interval.1 = interval.1.max(high);
         }
@@ -199,7 +199,7 @@ mod tests {
             margins[0].together_s.and_then(|all| all.interval)
         };
         assert_eq!(reached(Some((0.9, 1.1)), Some((1.1, 1.5))), Some((0.9, 1.5)));
-        assert_eq!(reached(Some((0.9, 1.1)), None), Some((0.9, 1.3)));
+        assert_eq!(reached(Some((0.9, 1.1)), None), Some((0.9, 1.1)));
         assert_eq!(reached(Some((0.9, 1.6)), Some((1.1, 1.5))), Some((0.9, 1.6)));
         assert_eq!(reached(None, Some((1.1, 1.5))), None);
         let mut alone = [margin(1.0, Some((0.9, 1.1)))];

@@ -58,8 +58,13 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
 fn others(view: &StepView<'_>, direction: OperationKind, compared: &Compared, found: &mut Found) {
     let so_far = view.record.steps.iter().filter(|other| other.started.index <= view.step.started.index);
     let mut streams = so_far.flat_map(|other| &other.started.step.streams);
+    // What a filesystem writes for writes of files, in its journal and elsewhere, is nobody else's.
+    let is_file = |target: &Target| matches!(target.kind, TargetKind::File { .. });
+    let has_journal = direction == OperationKind::Write && view.step.started.step.targets.iter().any(is_file);
     let is_told_apart = |stream: &Stream| {
-        stream.engine.mode == IoMode::Direct && stream.workload.verification.rule().is_none()
+        stream.engine.mode == IoMode::Direct
+            && stream.workload.verification.rule().is_none()
+            && !(has_journal && stream.changes())
     };
     // A record may lack intervals, whose totals it has.
     let moved = |is_meant: &dyn Fn(OperationKind) -> bool| -> u64 {

@@ -549,6 +549,15 @@ fn device_counters() {
         &beside(|small| counters(small).write_sectors -= Bytes::mib(5).0 / DeviceCounters::SECTOR_BYTES),
         &[],
     );
+    // The journal of files that are written is nobody else's; where files are only read, there is none.
+    let on_a_file = |kind: OperationKind| {
+        let mut small = record(&[StreamShape { rates: vec![(kind, 100)], ..base() }]);
+        on_file(&mut small, Bytes::gib(32));
+        small.steps[0].started.step.streams[0].workload.cases[0].kind = kind;
+        counters(&mut small).write_sectors += Bytes::mib(20).0 / DeviceCounters::SECTOR_BYTES;
+        findings(&small).iter().any(|finding| finding.id == "device.others")
+    };
+    assert_eq!([OperationKind::Read, OperationKind::Write].map(on_a_file), [true, false]);
     let mut much = record(&[StreamShape { rates: vec![(OperationKind::Read, 10_000)], ..base() }]);
     counters(&mut much).write_sectors += Bytes::mib(20).0 / DeviceCounters::SECTOR_BYTES;
     check(&much, &[]);

@@ -44,9 +44,10 @@ fn elsewhere(job: &Job) -> Option<String> {
 
 /// What of a job of fio says which figures are reported, which a native job does not.
 fn unreported(job: &Job) -> Option<String> {
-    const OF_REPORTS: [&str; 2] = ["percentile_list", "stats"];
-    let mut given = job.echo.iter().flat_map(|(_, options)| options).map(|(name, _)| name.as_str());
-    let names: BTreeSet<&str> = given.by_ref().filter(|name| OF_REPORTS.contains(name)).collect();
+    let given = job.echo.iter().flat_map(|(_, options)| options);
+    let is_lost = |name: &str, value: &str| name == "percentile_list" || name == "stats" && value == "0";
+    let names: BTreeSet<&str> =
+        given.filter(|(name, value)| is_lost(name, value)).map(|(name, _)| name.as_str()).collect();
     (job.dialect == Dialect::Fio && !names.is_empty()).then(|| {
         let (names, are) = (names.iter().copied().collect::<Vec<_>>().join(" and "), if names.len() == 1 { "is" } else { "are" });
         format!("{names} {are} left out: reports of native runs have all jobs, and percentiles of their own choice")

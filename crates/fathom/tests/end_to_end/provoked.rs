@@ -3,9 +3,14 @@
 
 use crate::support::device::{Stage, image, text, with_root};
 use crate::support::{Bench, FATHOM, noise, tool};
+use rustix::fs::{Mode, OFlags};
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
 
 /// The evidence of a finding of the last run, if it was told.
 fn told(bench: &Bench, id: &str) -> Option<String> {
@@ -167,6 +172,44 @@ fn what_the_page_cache_behind_a_loop_device_answers_is_no_result() {
     });
 }
 
+/// Somebody else who reads a device over and over, past the page cache, until it is dropped.
+struct Reader {
+    is_over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Reader {
+    /// Begins, and has read a part when it returns.
+    fn begin(device: &str) -> Result<Self, String> {
+        let flags = OFlags::RDONLY | OFlags::DIRECT;
+        let file = rustix::fs::open(device, flags, Mode::empty()).map_err(|error| error.to_string())?;
+        let file = fs::File::from(file);
+        let is_over = Arc::new(AtomicBool::new(false));
+        let (tell, told) = mpsc::channel();
+        let over = Arc::clone(&is_over);
+        let thread = std::thread::spawn(move || {
+            // Where a page begins, as direct I/O asks for.
+            let mut memory = vec![0; (1 << 20) + 4096];
+            let start = memory.as_ptr().align_offset(4096);
+            while !over.load(Ordering::Relaxed) {
+                file.read_exact_at(&mut memory[start..start + (1 << 20)], 0).expect("the device is there");
+                tell.send(()).ok();
+            }
+        });
+        told.recv().map_err(|error| error.to_string())?;
+        Ok(Self { is_over, thread: Some(thread) })
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.join().ok();
+        }
+    }
+}
+
 /// Whoever reads as well takes from what is measured, however little that asks for.
 #[test]
 fn others_that_use_the_device_are_told() {
@@ -175,15 +218,9 @@ fn others_that_use_the_device_are_told() {
         let line = format!("run --target {device} --read 100% --rate 100/s --time 2s --quiet");
         bench.fathom(&line).expect(0, &[]);
         assert_eq!(told(bench, "device.others"), None);
-        let script = format!("while :; do dd if={device} of=/dev/null bs=1M iflag=direct status=none; done");
-        let mut other = std::process::Command::new("sh")
-            .args(["-c", &script])
-            .spawn()
-            .map_err(|error| error.to_string())?;
-        let ended = bench.fathom(&line);
-        other.kill().expect("it runs until it is killed");
-        other.wait().expect("it was spawned here");
-        ended.expect(0, &[]);
+        let reader = Reader::begin(&device)?;
+        bench.fathom(&line).expect(0, &[]);
+        drop(reader);
         check_told(bench, "device.others", &["warn", "the device has read", "that nobody asked for here"]);
         Ok(())
     });

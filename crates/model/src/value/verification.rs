@@ -22,7 +22,7 @@ choice! {
     VerifyOrder {
         /// As they were written.
         Writes = "writes",
-        /// File by file, each from its start on; not in rounds of more than four million writes of a worker.
+        /// File by file, each from its start on.
         Place = "place",
     }
 }

@@ -4,7 +4,9 @@ use super::cells::CellRow;
 use super::{Table, changed, figure, interval, percent, title};
 use crate::plot::Plot;
 use crate::table::{left, right, visible};
-use fathom_analysis::compare::{Comparison, Metric, PartComparison, StepComparison, possible_losses};
+use fathom_analysis::compare::{
+    Comparison, MORE_RUNS_MAX, Metric, PartComparison, StepComparison, possible_losses,
+};
 use fathom_units::Ratio;
 
 /// Parts that the verdict names at most, of each step.
@@ -61,6 +63,7 @@ pub(super) fn doubts(found: &Comparison, margin: Ratio) -> String {
     let needed = match found.more_runs {
         None => "longer runs, or more of each side, tell".to_owned(),
         Some(1) => "about one more run of each side tells".to_owned(),
+        Some(MORE_RUNS_MAX..) => format!("{MORE_RUNS_MAX} more runs of each side or more tell"),
         Some(more) => format!("about {more} more runs of each side tell"),
     };
     format!("{}{more_figures} may be a loss; {needed}", lost.join(", "))

@@ -2,7 +2,8 @@
 
 use super::super::{Comparison, PartComparison, Verdict, compare};
 use crate::sample::{StreamShape, record};
-use fathom_schema::{KindTally, OperationKind, Record};
+use fathom_metrics::Latency;
+use fathom_schema::{KindTally, OperationKind, Record, StreamTally};
 
 /// More than are set beside each other.
 const NAMES: [&str; 33] = [
@@ -214,7 +215,8 @@ fn shares_that_changed_are_no_loss_and_no_gain() {
         (p99.verdict, p99.decides)
     };
     assert_eq!((found.verdict, p99(&found)), (Verdict::Improved, (Verdict::Regressed, false)), "{found:#?}");
-    let said = "main: the p99 of all together is longer by their shares of the operations alone";
+    let said =
+        "main: the p99 of all together is longer by the shares of streams or kinds of operations alone";
     assert!(found.remarks.iter().any(|remark| remark.starts_with(said)), "{:?}", found.remarks);
     // The other way round the small one lost.
     let found = compared(&[&faster], &[&base]);
@@ -223,6 +225,29 @@ fn shares_that_changed_are_no_loss_and_no_gain() {
     let slower = run(&[("large", 90_000, 0), ("small", 900, 0)]);
     let found = compared(&[&base], &[&slower]);
     assert_eq!((found.verdict, p99(&found)), (Verdict::Regressed, (Verdict::Regressed, true)));
+}
+
+/// Without a part whose own p99 changed, one of them may be what made that of all longer.
+#[test]
+fn a_loss_between_the_percentiles_of_a_part_is_one() {
+    // A tenth of the writes takes the longest, and so much as that is not a hundredth of all: most others are beyond its p99.
+    let of = |most_ns: u64| {
+        let mut made = run(&[("reader", 9700, 0), ("writer", 300, 0)]);
+        let step = &mut made.steps[0];
+        let slowed = |tally: &mut StreamTally, seconds: u64| {
+            let mut latency = Latency::default();
+            latency.record_many(most_ns, 270 * seconds);
+            latency.record_many(100_000_000, 30 * seconds);
+            tally.kinds[0].service = latency.to_tally();
+        };
+        step.intervals.iter_mut().filter(|one| one.stream == 1).for_each(|one| slowed(&mut one.tally, 1));
+        slowed(&mut step.finished.as_mut().expect("it ended").streams[1].workers[0].tally, 60);
+        made
+    };
+    let found = compared(&[&of(10_000_000)], &[&of(20_000_000)]);
+    let p99 = found.steps[0].metrics.iter().find(|metric| metric.name == "p99").expect("of 10,000 a second");
+    assert_eq!((p99.verdict, p99.decides, found.verdict), (Verdict::Regressed, true, Verdict::Regressed));
+    assert_eq!(told(&found, "writer", "p99").0, Verdict::Equivalent);
 }
 
 /// Two runs a side tell hardly anything of how a stream varies: one that does a third of what it did is no gain of the whole.

@@ -2,7 +2,6 @@
 //! follows moves its minimum by batches, so that shorter ones are tried as well, each against the rest alone. Does not know what
 //! else is told of a step.
 
-use super::stalls::MANY_MIN;
 use super::{
     LASTING_MIN, LEVEL_MIN, LEVELS_CERTAIN, Second, StepView, changes, is_by_load, is_certain, squares_of,
 };
@@ -10,12 +9,15 @@ use crate::statistics::{Change, Sample, Trend, correlation_allowed, trend, warm_
 use crate::validity::Found;
 use fathom_schema::Severity;
 
-/// Fewest intervals that a warm-up is told of: MSER-5 has four batches of them then.
+/// Fewest intervals that MSER-5 is asked of: it has four batches of them then.
 const WARM_MIN: usize = 20;
-/// Of fewer, a slow start: what its mean is of that of the rest at most, by how many standard errors it is off, and what the rest is taken
-/// to scatter at least, as a share.
+/// Fewest intervals of which the first may be a slow start: two of them leave six for what is usual.
+const SLOW_INTERVALS_MIN: usize = 8;
+/// The mean of a slow start as a share of that of the rest, at most.
 const SLOW_SHARE: f64 = 0.8;
+/// Standard errors by which it lies below.
 const PLAIN_ERRORS: f64 = 8.0;
+/// What the rest is taken to scatter at least, as a share: few intervals may be alike by chance.
 const SCATTER_MIN: f64 = 0.01;
 /// Intervals of a batch of it.
 const BATCH: usize = LASTING_MIN;
@@ -74,7 +76,7 @@ pub(super) fn start(seconds: &[Second], iops: &[f64], levels: &[Change]) -> Star
 /// scatter.
 fn slow_start(iops: &[f64]) -> usize {
     let count = iops.len();
-    if count < MANY_MIN {
+    if count < SLOW_INTERVALS_MIN {
         return 0;
     }
     let is_plain = |length: &usize| {

@@ -225,7 +225,8 @@ pub(in super::super) fn forget_of_another_engine(lines: &[Line], settings: &mut 
         lines.iter().rev().filter(|line| line.key == "ioengine").find_map(|line| line.value.as_deref());
     let Some(named) = named else { return };
     let is_same = match (find(named), find(&settings.engine.name)) {
-        (Some(one), Some(other)) => std::ptr::eq(one, other),
+        // Names of one engine, but for those of connections, which fio has two of.
+        (Some(one), Some(other)) if one.engine != Engine::Net => std::ptr::eq(one, other),
         _ => named == settings.engine.name,
     };
     if !is_same {

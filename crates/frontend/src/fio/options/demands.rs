@@ -1,8 +1,8 @@
 //! Rows of what a job has to keep, of flows, of how pauses come and queues refill, and of priorities.
 
 use super::Priority::P1;
-use super::{OptionRow, Value, built};
-use crate::fio::values::{Unit, number};
+use super::{OptionRow, Value, built, number_of};
+use crate::fio::values::Unit;
 
 const ANY: u64 = u32::MAX as u64;
 
@@ -53,9 +53,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         "nice",
         &[],
         P1,
-        Value::Text(|s, text, _| {
+        Value::Text(|s, text, misreads| {
             // What follows the number is passed over, as with fio's other numbers.
-            let number = number(text, Unit::Count, s.kb_base)?.value;
+            let number = number_of(text, Unit::Count, s.kb_base, misreads)?;
             let nice = i32::try_from(number).ok().filter(|number| (-20..=19).contains(number));
             s.demands.nice = nice.ok_or_else(|| format!("\"{text}\" is no nice value from -20 to 19"))?;
             Ok(())

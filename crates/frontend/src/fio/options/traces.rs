@@ -1,8 +1,8 @@
 //! Rows of traces: what is replayed, and how.
 
-use super::super::values::{Unit, names, number};
+use super::super::values::{Unit, names};
 use super::Priority::{P1, P2};
-use super::{NO_BOOLEAN, OptionRow, Status, Value, accepted, built, row};
+use super::{NO_BOOLEAN, OptionRow, Status, Value, accepted, built, number_of, row};
 
 /// Why traces are not merged.
 const MERGE: Status =
@@ -44,10 +44,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         &[],
         P2,
         Value::Text(|s, text, misreads| {
-            let align = number(text, Unit::Bytes, s.kb_base)?;
-            misreads.extend(align.misread);
+            let align = number_of(text, Unit::Bytes, s.kb_base, misreads)?;
             let bytes =
-                u64::try_from(align.value).ok().filter(|bytes| bytes.is_power_of_two() && *bytes <= 1 << 30);
+                u64::try_from(align).ok().filter(|bytes| bytes.is_power_of_two() && *bytes <= 1 << 30);
             s.trace.align = bytes.ok_or_else(|| format!("\"{text}\" is no power of two up to 1g"))?;
             Ok(())
         }),
