@@ -182,20 +182,19 @@ pub fn compare(base: &[&Record], new: &[&Record], margin: f64) -> Result<Compari
     let levels = parts::levels(&all, &parts);
     let mut steps = Vec::new();
     let (mut agree, mut is_complete) = ([false; 2], true);
-    let whole = Part::default();
     for (one, parts) in all.iter().zip(&parts) {
-        match (StepSide::of(&one.base, &whole), StepSide::of(&one.new, &whole)) {
-            (Some(left), Some(right)) => {
+        match [&one.base, &one.new].map(|runs| StepSide::of(runs, &Part::default())) {
+            [Some(left), Some(right)] => {
                 let sides = Sides { one, base: &left, new: &right, margin, level: levels.0 };
                 let agreed = [left.agrees, right.agrees];
-                let Compared { parts, latencies, silent } =
-                    parts::compared(one, agreed, parts, margin, levels.1);
+                let found = parts::compared(one, agreed, parts, margin, levels.1);
+                let Compared { parts, latencies, silent } = found;
                 is_complete &= silent.is_empty();
                 remarks.extend(silent);
                 let mut found = StepComparison { parts, ..step(&sides) };
                 let operations = [left.operations(), right.operations()];
                 remarks.extend(parts::weighed(&mut found, &latencies, operations, margin));
-                remarks.extend(of_step(&found, left.operations().min(right.operations())));
+                remarks.extend(of_step(&found, operations[0].min(operations[1])));
                 agree = [agree[0] | left.agrees, agree[1] | right.agrees];
                 steps.push(found);
             }
