@@ -296,10 +296,11 @@ fn refused(context: &Context<'_>, stream: usize, worker: usize, refusal: Refusal
     if !fails_by_itself(of_stream) {
         return Some(Message::Refused { stream, reason: refusal.reason });
     }
+    // Before anybody begins: whom it ends is not to do a few operations first, or not, as chance has it.
+    context.shared.fail(stream, of_stream.control.at_error);
     drop(context.tell.send(Message::Unable));
     let step_start = context.await_go()?;
     let Refusal { errno, reason } = refusal;
-    context.shared.fail(stream, of_stream.control.at_error);
     let edge = if keeps_together(of_stream) { context.shared.leave(Nanos::ZERO) } else { None };
     let is_virtual = of_stream.engine.kind == EngineKind::Sim;
     let now = if is_virtual { Nanos::ZERO } else { monotonic().since(step_start) };

@@ -685,6 +685,7 @@ mod tests {
             assert_eq!(noise(&found), expect);
         }
         found.verdict = Verdict::Inconclusive;
+        found.steps[0].metrics.iter_mut().for_each(|metric| metric.verdict = Verdict::Inconclusive);
         found.more_runs = Some(MORE_RUNS_MAX);
         let told = verdict(&found, margin);
         assert!(told.ends_with(": 1000 more runs of each side or more are needed."), "{told}");
