@@ -26,6 +26,8 @@ use std::path::PathBuf;
 const KEPT_MAX: usize = 16;
 /// Writes of a worker that are put in the order of their places, at most: 100 MB. Longer rounds are read back as they were written.
 const BY_PLACE_MAX: u64 = 1 << 22;
+/// The same of those that there is memory for from the start on, 1.5 MB: a job may ask for a backlog that it never comes to.
+const READY_MAX: u64 = 1 << 16;
 /// Numbers added to the name of a dump that is taken, at most.
 const DUMPS_OF_NAME: u32 = 1000;
 
@@ -169,7 +171,7 @@ impl Verifier {
             by_place: match rule.schedule {
                 // Of a backlog they are put in order while the load goes on, where nothing may be asked of the allocator.
                 VerifySchedule::Backlog { operations, batch, .. } if rule.by_place && batch >= operations => {
-                    Vec::with_capacity(usize::try_from(batch.min(BY_PLACE_MAX)).unwrap_or(0))
+                    Vec::with_capacity(usize::try_from(batch.min(READY_MAX)).unwrap_or(0))
                 }
                 _ => Vec::new(),
             },

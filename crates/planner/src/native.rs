@@ -18,7 +18,7 @@ pub fn in_native_terms(job: &Job) -> Job {
         let is_bent = resolved.as_ref().is_some_and(|operations| {
             operations.random && operations.workload.coverage == schema::Coverage::Independent
         });
-        // What is in order anyway needs no word.
+        // One file that is written in order is read back so without a word.
         let has_no_map = resolved.is_some_and(|operations| {
             !operations.sequential && operations.workload.coverage == schema::Coverage::Independent
         });

@@ -122,7 +122,8 @@ impl VerifyState {
         };
         let Some(place_of) = place_of.filter(|_| self.files == 1) else { return certain };
         let is_listed = |number: &u64| self.last.contains(&(0, place_of(*number)));
-        (certain..self.writes).find(|number| !is_listed(number)).unwrap_or(self.writes)
+        // No more than are listed, whatever a file says of its depth.
+        certain + (certain..self.writes).take(self.last.len()).take_while(is_listed).count() as u64
     }
 }
 
@@ -182,6 +183,10 @@ mod tests {
             VerifyState { depth: 5, last, ..state.clone() }.known_writes(Some(&place))
         };
         assert_eq!([of(&[4, 0, 3, 1, 0]), of(&[4, 3, 2, 1]), of(&[2, 1, 0, 4, 3])], [2, 0, 5]);
+        // A file that nobody wrote: its places are at the end of all numbers, where each is that of all.
+        let (writes, last) = (u64::MAX, vec![(0, u64::MAX)]);
+        let hostile = VerifyState { depth: u32::MAX, writes, last, ..state.clone() };
+        assert_eq!(hostile.known_writes(Some(&|_| u64::MAX)), u64::MAX - u64::from(u32::MAX) + 1);
         let last = vec![(0, place(3)), (0, place(4)), (0, place(0))];
         assert_eq!(VerifyState { depth: 2, last, ..state.clone() }.known_writes(Some(&place)), 5);
         let finished = VerifyState { finished: 3, depth: 4, index: 7, ..state.clone() };
