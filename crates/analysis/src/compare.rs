@@ -10,6 +10,7 @@ mod gate;
 mod jobs;
 mod matched;
 mod parts;
+mod percentiles;
 mod places;
 mod questions;
 mod side;
@@ -19,33 +20,22 @@ pub use curves::CurveFigure;
 pub use environment::{FactDifference, environments};
 pub use gate::{MORE_RUNS_MAX, Verdict, judge, more_runs};
 pub use matched::{Kind, step_names, steps_in_common};
-pub use parts::{PartComparison, possible_losses};
+pub use parts::{PartComparison, other_losses, possible_losses};
 pub use side::{Replicates, Series, StepSide};
 
 use crate::pts::{self, Ending};
-use crate::statistics::{Sample, Shift, quantile_shifts};
-use change::{Between, Told, change_interval, change_of_one, resampled_too_narrow, sample, widened};
-use fathom_metrics::{bucket_bounds, bucket_of};
+use change::{Between, Told, change_interval, change_of_one, sample, widened};
 use fathom_schema::{Finding, Record, StepRecord};
 use gate::more_runs_of;
 use matched::{Matched, Matches, matched};
 use parts::{Compared, Part};
+use percentiles::percentiles;
 
 /// Quantiles of the latency that are set side by side.
 pub const QUANTILES: [f64; 6] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999];
-/// Resamples of a bootstrap.
-const RESAMPLES: usize = 1000;
-/// Level up to which ends of intervals are resamples, of which two or three lie beyond; farther out they go as normal ones.
-const RESAMPLED_LEVEL_MAX: f64 = 0.995;
-/// Seed of the resampling: the same runs give the same answer.
-const SEED: u64 = 17;
-/// Operations that have to lie beyond a quantile: fewer are one slow moment's accident.
-const BEYOND_MIN: f64 = 10.0;
 /// The change from which on an interval that reaches so far to either side says nothing, not even an order of magnitude: of
 /// many statements together with two runs a side, Student's t goes to hundreds, and its exponential to any number.
 pub const WIDE: f64 = 10.0;
-/// Fewest independent blocks that a quantile's interval can be resampled from.
-const BLOCKS_MIN: usize = 4;
 
 /// One figure of two sides.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,7 +93,7 @@ pub struct Comparison {
     /// The loads of each side, where they have none in common.
     pub unlike: [Vec<String>; 2],
     /// The worst of the deciding figures: regressed, else inconclusive, else improved, else equivalent. Figures of parts are
-    /// among them where something is told of them.
+    /// among them where something is told of them. Nothing is equivalent of which another figure regressed ([`other_losses`]).
     pub verdict: Verdict,
     /// Runs per side still needed, for an inconclusive verdict.
     pub more_runs: Option<u64>,
@@ -210,6 +200,12 @@ pub fn compare(base: &[&Record], new: &[&Record], margin: f64) -> Result<Compari
     let verdict = parts::verdict(&steps).map_or(verdict, |of_parts| verdict.max(of_parts));
     let lost = || steps.iter().flat_map(|step| possible_losses(step, margin)).map(|(_, metric)| metric);
     let verdict = if lost().next().is_some() { verdict.max(Verdict::Inconclusive) } else { verdict };
+    let is_unlike =
+        verdict == Verdict::Equivalent && steps.iter().any(|step| other_losses(step).next().is_some());
+    let verdict = if is_unlike { Verdict::Inconclusive } else { verdict };
+    if verdict == Verdict::Improved {
+        remarks.extend(steps.iter().filter_map(parts::worse_besides));
+    }
     if matches!(verdict, Verdict::Equivalent | Verdict::Improved) {
         remarks.extend(steps.iter().filter_map(parts::untold));
     }
@@ -438,79 +434,6 @@ fn means(sides: &Sides<'_>) -> Vec<Metric> {
     .to_vec()
 }
 
-/// The percentiles that both sides have enough operations for, and the one that decides in any case.
-fn percentiles(sides: &Sides<'_>) -> Vec<Metric> {
-    let &Sides { one, base, new, margin, level } = sides;
-    let value_of = |bucket: usize| {
-        let (low, high) = bucket_bounds(bucket);
-        u64::midpoint(low, high) as f64
-    };
-    let values = |side: &StepSide, q: f64| -> Vec<f64> {
-        side.quantile_of_blocks(q).into_iter().map(value_of).collect()
-    };
-    // Of whole nanoseconds: the least that a latency is told to.
-    let width = |side: &StepSide, q: f64| {
-        let widths = side.quantile_of_blocks(q).into_iter().map(|bucket| {
-            let (low, high) = bucket_bounds(bucket);
-            (high - low + 1) as f64
-        });
-        widths.fold(0.0, f64::max)
-    };
-    // Stretches of a run are many, and alike but for chance: those are resampled. Runs and rounds are few: Student's t allows
-    // for that, resampling does not.
-    let is_resampled = [base.iops.of, new.iops.of] == [Replicates::Intervals; 2];
-    let blocks = base.blocks.len().min(new.blocks.len());
-    let resamples = if is_resampled { RESAMPLES } else { 0 };
-    let told = level.min(RESAMPLED_LEVEL_MAX);
-    let all = quantile_shifts(&base.blocks, &new.blocks, &QUANTILES, &value_of, told, resamples, SEED);
-    let metric = |Shift { q, first, second, ratio_interval }: Shift| {
-        // Runs are values of their own, and the figure of a side is their mean: the percentile of all their operations
-        // together would be that of the slowest run, about which the interval would not be.
-        let mean = |side: &StepSide, all: f64| {
-            let figure =
-                if side.iops.of == Replicates::Intervals { all } else { Sample::of(&values(side, q)).mean };
-            // Next to the end it is not the middle of its bucket: no operation takes longer than the longest.
-            if figure > side.longest_ns && is_of_one_bucket(figure, side.longest_ns) {
-                side.longest_ns
-            } else {
-                figure
-            }
-        };
-        let figures = (mean(base, first), mean(new, second));
-        let decides = q == 0.99 && one.deciding().contains(&"p99");
-        let is_supported = base.operations().min(new.operations()) * (1.0 - q) >= BEYOND_MIN;
-        // What decides is there even where there are too few operations to say something.
-        if !is_supported && !decides {
-            return None;
-        }
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
-        let needs = (!is_supported).then(|| (BEYOND_MIN / (1.0 - q)).round() as u64);
-        let (left, right) = (values(base, q), values(new, q));
-        let left = Told { values: &left, width: width(base, q) };
-        let right = Told { values: &right, width: width(new, q) };
-        let change = figures.1 / figures.0 - 1.0;
-        let interval = match ratio_interval {
-            _ if !is_supported => None,
-            _ if !is_resampled => sides.interval(&left, &right, change),
-            ratios => ratios.filter(|_| blocks >= BLOCKS_MIN).map(|ratios| {
-                let times = resampled_too_narrow(blocks, told, level);
-                widened(Between::ratios(ratios), change, left.off() + right.off(), times)
-            }),
-        };
-        let name = format!("p{}", (q * 1e6).round() / 1e4);
-        let count = (if sides.runs() > 1 { blocks } else { 1 }, sides.rounds());
-        let off = left.off() + right.off();
-        let figure = Figure { name, more_is_better: false, figures, interval, off, decides, count, needs };
-        Some(figure.judged(margin, level))
-    };
-    all.into_iter().filter_map(metric).collect()
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "latencies, above 0")]
-fn is_of_one_bucket(one_ns: f64, other_ns: f64) -> bool {
-    bucket_of(one_ns as u64) == bucket_of(other_ns as u64)
-}
-
 /// A figure of both sides, not judged yet.
 struct Figure {
     name: String,
@@ -562,6 +485,7 @@ impl Figure {
 mod tests {
     mod buckets;
     mod parts;
+    mod queues;
     mod replicates;
     mod streams;
 

@@ -401,15 +401,24 @@ fn undecided(
     })
 }
 
+/// Share of the rate at which a limit is said to be reached below which trials that broke it clearly speak against that.
+const FAR_BELOW: f64 = 2.0 / 3.0;
+
 /// Whether trials agree with where a limit is said to be reached: no more than one below it, which chance may bring, breaks a limit
-/// clearly, and no more than one above it keeps all of them clearly.
+/// clearly, and no more than one above it keeps all of them clearly. An interval that reaches far down does not make up for trials far
+/// below the figure ([`FAR_BELOW`]) that broke it: they do not tell how steep the line is. Nor does a line end below a rate that was kept
+/// where none was missed.
 fn fits(reached: &Estimate, trials: &[Trial], goals: &[LatencyGoal]) -> bool {
     let (low, high) = reached.interval.unwrap_or((reached.value, reached.value));
     let keeps_clearly = |trial: &Trial| {
         trial.state != State::Overloaded
             && goals.iter().zip(&trial.intervals_s).all(|(goal, (_, high))| *high <= goal.limit.as_secs_f64())
     };
+    let low = if low > 0.0 { low.max(FAR_BELOW * reached.value) } else { reached.value };
     let broken = trials.iter().filter(|trial| trial.rate < low && trial.is_broken_clearly(goals)).count();
+    if trials.iter().all(|trial| trial.state == State::Met) {
+        return trials.iter().all(|trial| trial.rate <= reached.value);
+    }
     let kept = trials.iter().filter(|trial| trial.rate > high && keeps_clearly(trial)).count();
     broken < BROKEN_MIN && kept < BROKEN_MIN
 }

@@ -144,6 +144,8 @@ pub struct Zone {
     pub is_slow: bool,
     /// Whether it was so at first and no more when it was read again, which is when `bytes_per_s` was measured.
     pub was_slow: bool,
+    /// Whether it is slow and was not read again, so that something else may have disturbed it.
+    pub is_unproven: bool,
 }
 
 impl Zone {
@@ -159,7 +161,7 @@ impl Zone {
 }
 
 /// What random reads showed, which are in no class and in no zone.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Access {
     /// Where each went, first byte, and how long it took, nanoseconds; in the order of places.
     pub reads: Vec<(u64, u64)>,
@@ -297,9 +299,9 @@ pub fn scan(record: &Record) -> Option<Scan> {
         let Some(part) = Part::of(&step.started.step) else { continue };
         let Some((mut look, point)) = look(step) else { continue };
         let stop = step.finished.as_ref().map(|finished| finished.stop);
-        if stop != Some(Stop::Complete) {
-            // How far it came is not known of each read, but what one of them showed is.
-            if !matches!(part, Part::Access(_) | Part::Burst) {
+        if stop != Some(Stop::Complete) && !matches!(part, Part::Access(_)) {
+            // How far it came is not known of each read, as it is of random ones, but what one of them showed is.
+            if part != Part::Burst {
                 broken_off.push(look);
             }
             continue;
@@ -316,7 +318,7 @@ pub fn scan(record: &Record) -> Option<Scan> {
                 continue;
             }
             Part::Access(_) => {
-                let all = access.get_or_insert_with(|| Access { reads: Vec::new(), errors: 0 });
+                let all = access.get_or_insert_with(Access::default);
                 all.errors += look.errors;
                 all.reads.extend(singles(step));
                 continue;
@@ -544,6 +546,7 @@ fn zone(look: &Look, point: Option<&LoadPoint>, step: &StepRecord, limits: &[u64
         variance: point.and_then(|point| Pace::of(point).variance),
         is_slow: false,
         was_slow: false,
+        is_unproven: false,
     }
 }
 
@@ -586,7 +589,7 @@ fn mark_slow(zones: &mut [Zone], again: &[(usize, f64)], block: u64) -> f64 {
         let zone = &mut zones[at];
         match second.filter(|rate| *rate >= limit) {
             Some(rate) => (zone.was_slow, zone.bytes_per_s) = (true, rate),
-            None => zone.is_slow = true,
+            None => (zone.is_slow, zone.is_unproven) = (true, second.is_none()),
         }
     }
     found.share

@@ -24,7 +24,9 @@ mod warmup;
 pub use alternation::alternation;
 pub use changes::{Change, change_points, dominant_segment};
 pub use compare::{Difference, Shift, bucket_at, quantile_shifts, welch};
-pub use dependence::{Subsessions, autocorrelation, correlation_allowed, subsession_means, subsessions};
+pub use dependence::{
+    Subsessions, autocorrelation, correlation_allowed, memory, subsession_means, subsessions,
+};
 pub use distributions::t_quantile;
 pub(crate) use distributions::{f_beyond, poisson_at_most};
 pub use hurst::{Hurst, hurst};

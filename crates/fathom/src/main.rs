@@ -22,6 +22,7 @@ mod standard_input;
 mod terminal;
 
 use clap::Parser;
+use clap::error::ErrorKind;
 use cli::{Cli, Command};
 use exit::Exit;
 use std::ffi::OsString;
@@ -42,7 +43,16 @@ fn main() -> ExitCode {
     if name == "iometer" {
         return plain(words).map_or(Exit::Usage, |words| command::iometer::run(&words)).into();
     }
-    match Cli::parse().command {
+    let read = match Cli::try_parse() {
+        Ok(read) => read,
+        Err(error) => {
+            if error.kind() == ErrorKind::InvalidUtf8 && plain(words).is_none() {
+                return Exit::Usage.into();
+            }
+            error.exit()
+        }
+    };
+    match read.command {
         Command::Run(args) => command::run::run(&args),
         Command::Plan(args) => command::plan::run(&args),
         Command::Check(args) => command::check::run(&args),

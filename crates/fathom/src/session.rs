@@ -47,7 +47,7 @@ pub(crate) fn report_faults(loaded: &Loaded) -> Result<(), Exit> {
     if !said.is_empty() {
         let (colour, width) = (terminal::colours_messages(), terminal::width_of_messages());
         let text = diagnose::render(&said, &loaded.job.sources, colour, width);
-        terminal::message(text.trim_end());
+        terminal::styled(text.trim_end());
     }
     let errors: Vec<&str> =
         loaded.diagnostics.all().iter().filter(|d| d.level == Level::Error).map(|d| d.code).collect();

@@ -1,5 +1,6 @@
 //! Where words go: data to standard output, messages to standard error. A closed pipe is no fault of ours.
 
+use crate::diagnose::printable;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 
@@ -17,8 +18,14 @@ pub(crate) fn written(outcome: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Writes a message for the user. At a terminal, lines are broken between words where they would be within one.
+/// Writes a message for the user. What came from a name in it cannot steer the terminal.
 pub(crate) fn message(text: &str) {
+    styled(&text.lines().map(printable).collect::<Vec<_>>().join("\n"));
+}
+
+/// As [`message`], of a text that may have colours and was cleaned before it got them. At a terminal, lines are broken between words
+/// where they would be within one.
+pub(crate) fn styled(text: &str) {
     let mut err = io::stderr().lock();
     // There is nowhere left to say that standard error is gone.
     let _ = if err.is_terminal() {

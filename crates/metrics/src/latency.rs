@@ -199,9 +199,11 @@ impl Latency {
         &self.histogram
     }
 
-    /// Nearest-rank quantile in nanoseconds, cut to the exact extremes; `None` when there is no value.
+    /// Nearest-rank quantile in nanoseconds, cut to the exact extremes; `None` when there is no value. Of what lies beyond the
+    /// histogram (2^42 ns) nothing is known but the longest, which stands for it: a quantile is never told too short by more than a bucket.
     pub fn quantile(&self, q: f64) -> Option<u64> {
-        self.histogram.quantile(q).map(|ns| ns.clamp(self.moments.min_ns, self.moments.max_ns))
+        let (least, most) = (self.moments.min_ns, self.moments.max_ns);
+        self.histogram.quantile(q).map(|ns| if is_overflow(ns, most) { most } else { ns.clamp(least, most) })
     }
 
     /// Forgets everything.
@@ -246,7 +248,9 @@ impl Latency {
             seen >= rank
         })?;
         let (low, high) = bucket_bounds(at);
-        Some(u64::midpoint(low, high).clamp(moments.min_ns, moments.max_ns))
+        let found = u64::midpoint(low, high);
+        let is_beyond = is_overflow(found, moments.max_ns);
+        Some(if is_beyond { moments.max_ns } else { found.clamp(moments.min_ns, moments.max_ns) })
     }
 
     /// The form that is stored.
@@ -256,6 +260,12 @@ impl Latency {
             histogram: self.histogram.to_sparse(self.moments.buckets()),
         }
     }
+}
+
+/// Whether a value lies in the last bucket, and values in it beyond its end.
+fn is_overflow(ns: u64, longest_ns: u64) -> bool {
+    let last = BUCKETS - 1;
+    bucket_of(ns) == last && longest_ns > bucket_bounds(last).1
 }
 
 impl From<&LatencyTally> for Latency {
@@ -304,6 +314,11 @@ mod tests {
         latency.record(1_000_003);
         assert_eq!(latency.quantile(0.5), Some(1_000_003));
         assert_eq!(Latency::default().quantile(0.5), None);
+        // Beyond the histogram, hours: the longest, and not its end, which they all exceed.
+        let mut hours = Latency::default();
+        [5_000, 8_000, 20_000].into_iter().for_each(|secs| hours.record(secs * 1_000_000_000));
+        assert_eq!(hours.quantile(0.5), Some(20_000_000_000_000));
+        assert_eq!(Latency::quantile_of(&hours.to_tally(), 0.5), Some(20_000_000_000_000));
     }
 
     #[test]

@@ -442,8 +442,8 @@ pub fn sentence(answers: &Answers) -> String {
             percent(beta)
         ),
         (Verdict::Capped, Some(Law::Capped { alpha, .. })) if alpha > 0.0 => {
-            let units = answers.parallel_units.map_or_else(String::new, |units| {
-                format!(", below what its ≈ {} parallel units would give", number(units.value))
+            let units = units_told(answers).map_or_else(String::new, |units| {
+                format!(", below what its ≈ {} parallel units would give", number(units))
             });
             format!(
                 "{full} {}{nearly}: a link, a controller, a quota or one CPU holds it there{units}; more load only waits.",
@@ -451,8 +451,8 @@ pub fn sentence(answers: &Answers) -> String {
             )
         }
         (Verdict::Capped, _) => {
-            let units = answers.parallel_units.map_or_else(String::new, |units| {
-                format!("its ≈ {} parallel units are all busy, or ", number(units.value))
+            let units = units_told(answers).map_or_else(String::new, |units| {
+                format!("its ≈ {} parallel units are all busy, or ", number(units))
             });
             format!(
                 "{full} {}{nearly}: {units}a link, a controller, a quota or one CPU holds it there; more load only waits.",
@@ -482,9 +482,8 @@ pub fn sentence(answers: &Answers) -> String {
              would go the data does not pin down."
         ),
         (Verdict::Contention | Verdict::Retrograde, _) => {
-            let units = answers.parallel_units.map_or_else(String::new, |units| {
-                format!(", as ≈ {} parallel units would", number(units.value))
-            });
+            let units = units_told(answers)
+                .map_or_else(String::new, |units| format!(", as ≈ {} parallel units would", number(units)));
             format!("Operations wait for one another: throughput approaches {}{units}.", rate(most))
         }
         (Verdict::Queueing, _) => {
@@ -492,6 +491,15 @@ pub fn sentence(answers: &Answers) -> String {
         }
         (Verdict::NoLaw, _) => without_law(answers),
     }
+}
+
+/// Times its lower end that the upper end of an interval of parallel units may be for a sentence to name their number.
+const UNITS_TIMES: f64 = 3.0;
+
+/// How many units work in parallel, where that is known well enough to be said.
+fn units_told(answers: &Answers) -> Option<f64> {
+    let is_told = |units: &Estimate| units.interval.is_none_or(|(low, high)| high <= UNITS_TIMES * low);
+    answers.parallel_units.filter(is_told).map(|units| units.value)
 }
 
 /// That no law tells of a curve, why, and what there is instead.

@@ -60,10 +60,7 @@ pub fn sentence(scan: &Scan) -> String {
         (!slow.is_empty()).then(|| slow_blocks(scan)),
         (!slow_once.is_empty())
             .then(|| format!("{} with a slow read that did not come again", count(slow_once.len(), "area"))),
-        zones
-            .iter()
-            .any(|zone| zone.is_slow)
-            .then(|| count(zones.iter().filter(|zone| zone.is_slow).count(), "slow zone")),
+        zones.iter().any(|zone| zone.is_slow).then(|| slow_zones(zones, *is_complete)),
         zones.iter().any(|zone| zone.was_slow).then(|| {
             let disturbed = zones.iter().filter(|zone| zone.was_slow).count();
             format!("{} slow at first and not when read again", count(disturbed, "zone"))
@@ -420,6 +417,9 @@ fn profile(zones: &[Zone], slow_share: f64) -> Table {
             told(seconds(group.iter().map(|zone| zone.max_s).fold(0.0, f64::max))),
             if errors > 0 { errors.to_string() } else { String::new() },
             match (errors, group.iter().any(|zone| zone.is_slow)) {
+                (0, true) if group.iter().all(|zone| !zone.is_slow || zone.is_unproven) => {
+                    "slow, not read again"
+                }
                 (0, true) => "slow",
                 (0, false) if group.iter().any(|zone| zone.was_slow) => "slow once",
                 (0, false) => "",
@@ -462,6 +462,17 @@ pub fn places_csv(scan: &Scan) -> String {
     csv += &all("slow_zone", &slow);
     csv.extend(scan.skipped.iter().map(|(area, _)| row("skipped", area, None, "")));
     csv
+}
+
+/// How many zones are slow, and how many of them nobody has read again.
+fn slow_zones(zones: &[Zone], is_complete: bool) -> String {
+    let slow = zones.iter().filter(|zone| zone.is_slow);
+    let told = count(slow.clone().count(), "slow zone");
+    match slow.filter(|zone| zone.is_unproven).count() {
+        0 => told,
+        unproven if is_complete => format!("{told} ({unproven} not read again)"),
+        unproven => format!("{told} ({unproven} not read again, since the scan was ended)"),
+    }
 }
 
 /// What a slow area is called in tables.
@@ -521,6 +532,7 @@ mod tests {
             variance: None,
             is_slow: false,
             was_slow: false,
+            is_unproven: false,
         }
     }
 

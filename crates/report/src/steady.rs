@@ -8,7 +8,7 @@ mod spread;
 
 use crate::plot::PlotMark;
 use crate::section::{Matrix, Section};
-use crate::table::{left, right, right_of, spare};
+use crate::table::{left, right, right_of, spare, visible};
 use crate::tables::{Table, seconds};
 use crate::view::Summary;
 use fathom_analysis::pts::{
@@ -239,7 +239,7 @@ pub(crate) fn sections(summary: &Summary, answer: &Answer) -> Vec<Section> {
             PartAnswer::Rounds(_) | PartAnswer::Sequence(_) => None,
         })
         .collect();
-    let mut lines = vec![format!("purge: {}", purge_words(&answer.question))];
+    let mut lines = vec![format!("purge: {}", visible(&purge_words(&answer.question)))];
     lines.extend(done);
     lines.extend(answer.idle.map(|Idle { gaps, median, longest }| {
         format!(

@@ -1,13 +1,12 @@
 //! Thresholds of a run for people: whether all are kept in one sentence, and each with what was found. Owns the words; the
 //! verdicts are `fathom_analysis::thresholds`'.
 
-use crate::curve::{number, time, too_few_for};
+use crate::curve::{number, too_few_for};
 use crate::section::Section;
 use crate::table::{left, visible};
 use crate::tables::Table;
 use fathom_analysis::thresholds::{Found, Kept, Verdict};
-use fathom_schema::Threshold;
-use fathom_units::{BytesPerSec, Iops};
+use fathom_schema::{Bound, BoundFigure, Threshold};
 
 /// Whether they are kept, in one sentence.
 pub(crate) fn sentence(all: &[Kept]) -> String {
@@ -86,13 +85,7 @@ fn figure(one: &Kept) -> String {
         Found::NotDone(share) => {
             return format!("n/a: beyond it are arrivals that were not done, {:.3} % of all", share * 100.0);
         }
-        Found::Figure(figure) => match one.threshold {
-            Threshold::IopsAbove(_) | Threshold::IopsBelow(_) => Iops(figure).to_string(),
-            Threshold::BandwidthAbove(_) => BytesPerSec(figure).to_string(),
-            Threshold::Latency(_) => time(figure),
-            Threshold::ErrorsBelow(_) => number(figure),
-            Threshold::Bound(bound) => bound.print(figure),
-        },
+        Found::Figure(figure) => beside_limit(figure, &one.threshold),
     };
     match (one.needs, one.waiting) {
         // The largest value is what the percentile cannot be above.
@@ -102,6 +95,20 @@ fn figure(one: &Kept) -> String {
         }
         (None, None) => figure,
     }
+}
+
+/// A figure that is not the limit, with as many digits as tell it from that.
+fn beside_limit(figure: f64, threshold: &Threshold) -> String {
+    let of = |figure: BoundFigure, limit: f64| Bound { kind: None, figure, is_above: true, limit };
+    let bound = match *threshold {
+        Threshold::IopsAbove(limit) | Threshold::IopsBelow(limit) => of(BoundFigure::Iops, limit),
+        Threshold::BandwidthAbove(limit) => of(BoundFigure::Bandwidth, limit),
+        Threshold::Latency(goal) => of(BoundFigure::Max, goal.limit.as_secs_f64()),
+        Threshold::ErrorsBelow(_) => return number(figure),
+        Threshold::Bound(bound) => bound,
+    };
+    let (short, limit) = (bound.print(figure), bound.print(bound.limit));
+    if short == limit { bound.in_full(figure) } else { short }
 }
 
 /// Most of them that people are shown.
@@ -150,4 +157,26 @@ pub(crate) fn sections(all: &[Kept]) -> Vec<Section> {
         tables: vec![("What was asked and what was found".to_owned(), table)],
         ..Section::default()
     }]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_near_its_limit_has_the_digits_that_tell_it_from_that() {
+        for (threshold, found, row) in [
+            ("iops>1000.5", 1000.0, "IOPS > 1000.5: 1000"),
+            ("iops>1000", 1000.25, "IOPS > 1000: 1000.25"),
+            ("iops>2k", 1000.25, "IOPS > 2000: 1000"),
+            ("bandwidth>4.1MB/s", 4_096_000.0, "bandwidth > 4.10 MB/s: 4.096 MB/s"),
+            ("read.iops>12340", 12_341.5, "read.IOPS > 12.34k: 12.3415k"),
+            ("p99<1ms", 0.001_000_4, "p99 < 1.00 ms: 1.0004 ms"),
+            ("max<1ms", 0.001, "max < 1.00 ms: 1.00 ms"),
+            ("errors<1", 2.0, "errors < 1: 2"),
+        ] {
+            let threshold: Threshold = threshold.parse().expect("it is one");
+            assert_eq!(format!("{threshold}: {}", beside_limit(found, &threshold)), row);
+        }
+    }
 }

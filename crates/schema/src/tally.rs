@@ -253,7 +253,8 @@ impl Moments {
 
     /// Sample standard deviation (n − 1) in nanoseconds; 0 below two values.
     pub fn stddev_ns(&self) -> f64 {
-        if self.count < 2 {
+        // What is all alike has none, which the difference of large sums would not come to.
+        if self.count < 2 || self.min_ns == self.max_ns {
             return 0.0;
         }
         let n = self.count as f64;

@@ -46,6 +46,16 @@ impl Bound {
         if self.is_above { found > self.limit } else { found < self.limit }
     }
 
+    /// A figure of this kind, for people, with as many digits as tell it.
+    pub fn in_full(&self, found: f64) -> String {
+        match self.figure {
+            BoundFigure::Iops => Iops(found).in_full(),
+            BoundFigure::Bandwidth => BytesPerSec(found).in_full(),
+            BoundFigure::Errors => format!("{found:.0}"),
+            BoundFigure::Mean | BoundFigure::Quantile(_) | BoundFigure::Max => latency(found).in_full(),
+        }
+    }
+
     /// A figure of this kind, for people.
     pub fn print(&self, found: f64) -> String {
         match self.figure {
@@ -80,10 +90,7 @@ impl fmt::Display for Bound {
             BoundFigure::Max => f.write_str("max")?,
             BoundFigure::Errors => f.write_str("errors")?,
         }
-        let limit = match figure {
-            BoundFigure::Mean | BoundFigure::Quantile(_) | BoundFigure::Max => latency(*limit).in_full(),
-            BoundFigure::Iops | BoundFigure::Bandwidth | BoundFigure::Errors => self.print(*limit),
-        };
+        let limit = self.in_full(*limit);
         write!(f, " {} {limit}", if *is_above { '>' } else { '<' })
     }
 }
@@ -91,7 +98,7 @@ impl fmt::Display for Bound {
 impl FromStr for Bound {
     type Err = String;
 
-    /// Reads `iops>100k`, `read.p99 < 1ms`, `errors > 0`; `>=` and `<=` are the same as `>` and `<`.
+    /// Reads `iops>100k`, `read.p99 < 1ms`, `errors > 0`; `>=` and `<=` are the same as `>` and `<`, but for errors, which are counted.
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
@@ -100,7 +107,10 @@ impl FromStr for Bound {
         };
         let at = text.find(['<', '>']).ok_or_else(wrong)?;
         let (name, rest) = text.split_at(at);
-        let value = rest[1..].trim_start_matches('=').trim();
+        let is_above = rest.starts_with('>');
+        let (is_or_equal, value) =
+            rest[1..].strip_prefix('=').map_or((false, &rest[1..]), |value| (true, value));
+        let value = value.trim();
         let name = name.trim().to_ascii_lowercase();
         let (kind, name) = match name.split_once('.') {
             Some((kind, figure)) if !kind.starts_with('p') => {
@@ -123,7 +133,19 @@ impl FromStr for Bound {
         let (figure, limit) = match name.as_str() {
             "iops" => (BoundFigure::Iops, value.parse::<Iops>().map_err(said)?.0),
             "bandwidth" => (BoundFigure::Bandwidth, value.parse::<BytesPerSec>().map_err(said)?.0),
-            "errors" => (BoundFigure::Errors, f64::from(value.parse::<u32>().map_err(|_| wrong())?)),
+            "errors" => {
+                let count = f64::from(value.parse::<u32>().map_err(|_| wrong())?);
+                // Counts of which one more or less is another verdict.
+                let limit = match (is_or_equal, is_above) {
+                    (false, _) => count,
+                    (true, true) => count - 1.0,
+                    (true, false) => count + 1.0,
+                };
+                if limit < 0.0 {
+                    return Err(format!("{text}: there are never fewer; write for example errors>0"));
+                }
+                (BoundFigure::Errors, limit)
+            }
             "max" => (BoundFigure::Max, value.parse::<Nanos>().map_err(said)?.as_secs_f64()),
             statistic => {
                 let said = |reason: String| format!("{text}: {reason}");
@@ -131,7 +153,6 @@ impl FromStr for Bound {
                 (goal.quantile.map_or(BoundFigure::Mean, BoundFigure::Quantile), goal.limit.as_secs_f64())
             }
         };
-        let is_above = rest.starts_with('>');
         if !is_above && limit <= 0.0 {
             let instead = match figure {
                 BoundFigure::Errors => "errors<1",
@@ -166,9 +187,9 @@ pub enum Threshold {
 impl fmt::Display for Threshold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::IopsAbove(rate) => write!(f, "IOPS > {}", Iops(*rate)),
-            Self::IopsBelow(rate) => write!(f, "IOPS < {}", Iops(*rate)),
-            Self::BandwidthAbove(rate) => write!(f, "bandwidth > {}", BytesPerSec(*rate)),
+            Self::IopsAbove(rate) => write!(f, "IOPS > {}", Iops(*rate).in_full()),
+            Self::IopsBelow(rate) => write!(f, "IOPS < {}", Iops(*rate).in_full()),
+            Self::BandwidthAbove(rate) => write!(f, "bandwidth > {}", BytesPerSec(*rate).in_full()),
             Self::Latency(goal) => write!(f, "{goal}"),
             Self::ErrorsBelow(count) => write!(f, "errors < {count}"),
             Self::Bound(bound) => write!(f, "{bound}"),
@@ -275,7 +296,11 @@ mod tests {
         check("p99>2ms", "p99 > 2.00 ms");
         check("fast", "fast is no bound; write");
         check("errors<0", "errors<0: nothing is below 0; write for example errors<1");
-        check("errors<=0", "errors<=0: nothing is below 0; write for example errors<1");
+        check("errors<=0", "errors < 1");
+        check("write.errors <= 2", "write.errors < 3");
+        check("errors>=1", "errors > 0");
+        check("errors>=0", "errors>=0: there are never fewer; write for example errors>0");
+        check("errors<==1", "errors<==1 is no bound");
         check("write.iops<0", "write.iops<0: nothing is below 0; write for example iops>1k");
         check("max<0ms", "max<0ms: nothing is below 0; write for example max<1s");
         check("errors>0", "errors > 0");

@@ -538,6 +538,13 @@ fn find_takes_last_an_identity_a_beginning_or_a_path() {
     ] {
         assert_eq!(&find(which).unwrap(), expect, "{which}");
     }
+    // What a run leaves that is killed before anything is stored hides no other.
+    let newest = folder.path().join(format!("7{}.fathom", &LATER[1..]));
+    for left in [&b""[..], b"garbage"] {
+        fs::write(&newest, left).unwrap();
+        assert_eq!(find("last").unwrap(), second);
+    }
+    fs::remove_file(&newest).unwrap();
     let ambiguous = find("01JD3T").unwrap_err().to_string();
     assert!(ambiguous.contains(RUN) && ambiguous.contains(LATER), "{ambiguous}");
     for which in ["", "01JE", "/nowhere/x.fathom", "nothing"] {

@@ -26,12 +26,66 @@ impl Iops {
     pub fn of(operations: u64, window: Nanos) -> Self {
         if window.0 == 0 { Self(0.0) } else { Self(operations as f64 / window.as_secs_f64()) }
     }
+
+    /// As it prints, with up to nine figures where three do not tell the value, for what people asked for: `1000`, `1000.5`, `12.34k`.
+    pub fn in_full(self) -> String {
+        let short = self.to_string();
+        if short.parse().is_ok_and(|Self(told)| is_same(told, self.0)) {
+            return short;
+        }
+        let (scaled, prefix) = self.scaled();
+        format!("{}{prefix}", figures(scaled))
+    }
+
+    /// In the unit that it prints in, with its prefix.
+    fn scaled(self) -> (f64, &'static str) {
+        match self.0 {
+            n if n >= 1e9 => (n / 1e9, "G"),
+            n if n >= 1e6 => (n / 1e6, "M"),
+            // What would be printed as 10000 is.
+            n if n >= 9999.5 => (n / 1e3, "k"),
+            n => (n, ""),
+        }
+    }
+}
+
+/// Whether two rates differ by rounding alone.
+fn is_same(one: f64, other: f64) -> bool {
+    (one - other).abs() <= 1e-9 * other.abs()
+}
+
+/// Nine significant figures, without zeros at the end.
+fn figures(value: f64) -> String {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 9")]
+    let decimals = (8.0 - value.abs().max(1.0).log10().floor()).clamp(0.0, 9.0) as usize;
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 impl BytesPerSec {
     /// `bytes` moved in `window`; zero for an empty window.
     pub fn of(bytes: Bytes, window: Nanos) -> Self {
         if window.0 == 0 { Self(0.0) } else { Self(bytes.0 as f64 / window.as_secs_f64()) }
+    }
+
+    /// As it prints, with up to nine figures where three do not tell the value, for what people asked for: `4.10 MB/s`, `4.096 MB/s`.
+    pub fn in_full(self) -> String {
+        let short = self.to_string();
+        if short.parse().is_ok_and(|Self(told)| is_same(told, self.0)) {
+            return short;
+        }
+        let (scaled, unit) = self.scaled();
+        format!("{} {unit}", figures(scaled))
+    }
+
+    /// In the unit that it prints in, with its name.
+    fn scaled(self) -> (f64, &'static str) {
+        match self.0 {
+            n if n >= 1e9 => (n / 1e9, "GB/s"),
+            n if n >= 1e6 => (n / 1e6, "MB/s"),
+            n if n >= 1e3 => (n / 1e3, "kB/s"),
+            n => (n, "B/s"),
+        }
     }
 
     /// In MB/s (10⁶ bytes), as device data sheets print it.
@@ -48,27 +102,17 @@ impl BytesPerSec {
 impl fmt::Display for Iops {
     /// `950`, `12.3k`, `1.90M`, `2.10G`: operations per second with 1000-based prefixes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = match self.0 {
-            n if n >= 1e9 => format!("{}G", significant(n / 1e9)),
-            n if n >= 1e6 => format!("{}M", significant(n / 1e6)),
-            // What would be printed as 10000 is.
-            n if n >= 9999.5 => format!("{}k", significant(n / 1e3)),
-            n => significant(n),
-        };
-        f.pad(&text)
+        let (scaled, prefix) = self.scaled();
+        f.pad(&format!("{}{prefix}", significant(scaled)))
     }
 }
 
 impl fmt::Display for BytesPerSec {
     /// `12.3 MB/s`, `1.20 GB/s`: 1000-based.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = match self.0 {
-            n if n >= 1e9 => format!("{} GB/s", significant(n / 1e9)),
-            n if n >= 1e6 => format!("{} MB/s", significant(n / 1e6)),
-            n if n >= 1e3 => format!("{} kB/s", significant(n / 1e3)),
-            n => format!("{n:.0} B/s"),
-        };
-        f.pad(&text)
+        let (scaled, unit) = self.scaled();
+        let text = if self.0 >= 1e3 { significant(scaled) } else { format!("{scaled:.0}") };
+        f.pad(&format!("{text} {unit}"))
     }
 }
 
@@ -132,5 +176,25 @@ mod tests {
         assert_eq!((Iops(2.1e9).to_string(), "2.1G/s".parse()), ("2.10G".to_owned(), Ok(Iops(2.1e9))));
         assert_eq!(BytesPerSec(123_456_789.0).to_string(), "123 MB/s");
         assert_eq!(Iops::of(300, Nanos::secs(3)), Iops(100.0));
+    }
+
+    #[test]
+    fn what_was_asked_for_is_told_in_full() {
+        for (rate, text) in [
+            (1000.0, "1000"),
+            (1000.5, "1000.5"),
+            (0.123_456, "0.123456"),
+            (12_340.0, "12.34k"),
+            (12_300.0, "12.3k"),
+            (1_234_567_890.0, "1.23456789G"),
+            (1e9 / 3.0, "333.333333M"),
+        ] {
+            assert_eq!(Iops(rate).in_full(), text);
+        }
+        for (rate, text) in
+            [(4.1e6, "4.10 MB/s"), (4_096_000.0, "4.096 MB/s"), (12.5, "12.5 B/s"), (0.0, "0 B/s")]
+        {
+            assert_eq!(BytesPerSec(rate).in_full(), text);
+        }
     }
 }

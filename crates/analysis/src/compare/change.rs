@@ -3,7 +3,9 @@
 //! changed, and reaches below −100 %.
 
 use super::side::Replicates;
-use crate::statistics::{Sample, correlation_allowed, subsessions, t_quantile, welch};
+use crate::statistics::{
+    Sample, correlation_allowed, memory, subsession_means, subsessions, t_quantile, welch,
+};
 
 /// Values of a side, and how finely they are told.
 #[derive(Debug, Clone, Copy)]
@@ -12,23 +14,25 @@ pub(super) struct Told<'a> {
     pub(super) values: &'a [f64],
     /// Width of the buckets that the values are the middles of, in their unit; 0 of what is told to the last digit.
     pub(super) width: f64,
+    /// Standard deviation that each value has by itself, in their unit, as far as it shows; 0 where that is not known.
+    pub(super) own: f64,
 }
 
 impl<'a> Told<'a> {
     /// Values that are what they are.
     pub(super) const fn exactly(values: &'a [f64]) -> Self {
-        Self { values, width: 0.0 }
+        Self { values, width: 0.0, own: 0.0 }
     }
 
     /// As [`Sample::of`], with the variance that a value somewhere in a bucket has in any case (w²/12; JCGM 100:2008, F.2.2.1):
     /// two or three runs in one bucket do not show that runs do not differ. Of two values that fall into one bucket by chance,
-    /// it is the variance to be expected.
+    /// it is the variance to be expected. Nor do runs vary less than each of them shows by itself.
     pub(super) fn sample(&self) -> Sample {
         self.at_least(Sample::of(self.values))
     }
 
     fn at_least(&self, sample: Sample) -> Sample {
-        Sample { variance: sample.variance.max(self.width.powi(2) / 12.0), ..sample }
+        Sample { variance: sample.variance.max(self.width.powi(2) / 12.0).max(self.own.powi(2)), ..sample }
     }
 
     /// Most that the mean of the values may be off by, as a share, where all lie alike in their buckets.
@@ -112,6 +116,11 @@ fn of_rounds(values: &[f64]) -> Sample {
 
 fn of_intervals(values: &[f64]) -> Option<Sample> {
     let found = subsessions(values)?;
+    let lasts = memory(values);
+    if lasts > found.length {
+        let means = subsession_means(values, lasts);
+        return (means.len() >= 2).then(|| Sample { mean: found.sample.mean, ..Sample::of(&means) });
+    }
     // Those that resemble their neighbours are worth fewer, by what such a series forgets from one to the next (Bayley &
     // Hammersley 1946, of a first-order autoregression); those that are unlike them are worth more, which is left alone.
     let resemblance = if found.is_independent { 0.0 } else { found.correlation.max(0.0) };

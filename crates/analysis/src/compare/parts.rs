@@ -307,6 +307,25 @@ pub fn possible_losses(
     all.filter(move |(_, metric)| may_be(metric))
 }
 
+/// Figures of a step as a whole that do not decide and are told to be worse by more than the margin. What is worse so is not the same,
+/// though IOPS and p99 are: at a rate IOPS cannot change, and a tail beyond p99 is not in it. Not where p99 does not decide, of tests
+/// that are about one figure, and of sides whose parts have other shares.
+pub fn other_losses(step: &StepComparison) -> impl Iterator<Item = &Metric> {
+    let is_general = step.metrics.iter().any(|metric| metric.decides && metric.name == "p99");
+    step.metrics
+        .iter()
+        .filter(move |metric| is_general && !metric.decides && metric.verdict == Verdict::Regressed)
+}
+
+/// That other figures of a step are worse than before, though those that decide are better.
+pub(super) fn worse_besides(step: &StepComparison) -> Option<String> {
+    let names: Vec<String> = other_losses(step).map(|metric| metric.name.clone()).collect();
+    (!names.is_empty()).then(|| {
+        let (verb, decide) = if names.len() == 1 { ("is", "does") } else { ("are", "do") };
+        format!("{}: {} {verb} worse than before, and {decide} not decide", step.name, named(&names))
+    })
+}
+
 /// What a verdict that knows of no loss does not speak of: parts of which nothing is told.
 pub(super) fn untold(step: &StepComparison) -> Option<String> {
     let is_untold = |part: &&PartComparison| {

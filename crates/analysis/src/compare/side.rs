@@ -3,7 +3,7 @@
 
 use super::parts::Part;
 use crate::measured::operations;
-use crate::statistics::{bucket_at, subsessions};
+use crate::statistics::{bucket_at, memory, subsessions};
 use fathom_metrics::{BUCKETS, merge_tally};
 use fathom_schema::{Interval, LatencyTally, OperationKind, Phase, StepRecord, StreamTally};
 
@@ -175,7 +175,7 @@ impl StepSide {
                 totals.iter().map(|steps| added(steps.iter().map(|(_, counts)| counts))).collect()
             }
             Replicates::Rounds => totals[0].iter().map(|(_, counts)| counts.clone()).collect(),
-            Replicates::Intervals => blocks(&iops.values, &intervals),
+            Replicates::Intervals => blocks(&intervals),
         };
         Some(Self {
             longest_ns: totals.iter().flatten().map(|(sums, _)| sums.longest_ns).fold(0.0, f64::max),
@@ -255,10 +255,14 @@ fn by_interval(step: &StepRecord, part: &Part) -> Vec<(Sums, Vec<u64>)> {
     whole
 }
 
-/// Stretches that are as good as independent, each with its latency counts; the last one with what is left.
-fn blocks(iops: &[f64], intervals: &[(Sums, Vec<u64>)]) -> Vec<Vec<u64>> {
-    let memory = subsessions(iops).map_or(1, |found| found.length);
-    let length = memory.max(intervals.len().div_ceil(BLOCKS_MAX)).max(1);
+/// Stretches that are as good as independent, each with its latency counts; the last one with what is left. What waits in a queue is
+/// remembered by the latencies alone where operations come at a rate.
+fn blocks(intervals: &[(Sums, Vec<u64>)]) -> Vec<Vec<u64>> {
+    let iops: Vec<f64> = intervals.iter().map(|(sums, _)| sums.iops()).collect();
+    let latency: Vec<f64> =
+        intervals.iter().map(|(sums, _)| sums.mean_latency()).filter(|mean| !mean.is_nan()).collect();
+    let lasts = |values: &[f64]| memory(values).max(subsessions(values).map_or(1, |found| found.length));
+    let length = lasts(&iops).max(lasts(&latency)).max(intervals.len().div_ceil(BLOCKS_MAX)).max(1);
     let count = if intervals.is_empty() { 0 } else { (intervals.len() / length).max(1) };
     (0..count)
         .map(|at| {
@@ -317,8 +321,7 @@ mod tests {
             let intervals = by_interval(step, &Part::default());
             let is_short = last_ns < 500_000_000;
             assert_eq!(intervals.len() as u64, seconds - u64::from(is_short));
-            let iops: Vec<f64> = intervals.iter().map(|(sums, _)| sums.iops()).collect();
-            let counted: u64 = blocks(&iops, &intervals).iter().flatten().sum();
+            let counted: u64 = blocks(&intervals).iter().flatten().sum();
             // The only one is too short to be held against another.
             assert_eq!(counted, if intervals.is_empty() { 0 } else { all }, "{seconds} s");
         }

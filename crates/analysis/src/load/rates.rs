@@ -40,8 +40,8 @@ const CALM: f64 = 0.5;
 const LOWEST_MAX: f64 = 1.02 * CALM;
 /// Share of the most from which on a rate is next to it.
 const NEXT_TO: f64 = 0.8;
-/// Most that waiting may be longer than with exponential service times: an operation in 20 that takes 20 times as long.
-const IRREGULAR_MAX: f64 = 10.0;
+/// Most that waiting may be longer than with exponential service times, (1 + C²)/2: 1 % that take 100 times as long have 12.8.
+const IRREGULAR_MAX: f64 = 20.0;
 /// What stands between service times that are constant and those that are exponential, where the rates do not tell.
 const IRREGULAR: f64 = 0.75;
 /// Units from which on nothing waits at a calm rate: of 256, one operation in 10²⁰ does at half the highest.
@@ -179,7 +179,7 @@ pub(super) fn curve(
         chosen: None,
         lawless: None,
         verdict,
-        smallest: groups.first().map_or(0.0, |group| group[0].asked),
+        smallest: means.first().map_or(0.0, |row| row.done * row.mean_s),
         peak: at_full_speed(slots, maximum),
         fallen: None,
         best: Operating { n: slots, x: maximum.value },
@@ -476,8 +476,9 @@ fn alone(most: f64, rows: &[Row], queues: f64, irregular: f64) -> Option<(f64, b
     let first = rows.first().filter(|row| row.done <= LOWEST_MAX * most)?;
     let calm = rows.iter().filter(|row| row.done <= CALM * most).count().max(1);
     let calm = &rows[..calm.min(rows.len())];
-    // What an operation waits for where it finds the unit busy that it needs: no device lets it wait for longer alone.
-    let least = first.mean_s * (1.0 - first.done / most);
+    // What an operation waits for where it finds the unit busy that it needs, with service as irregular as it may be.
+    let utilisation = (first.done / most).min(1.0 - f64::EPSILON);
+    let least = first.mean_s / (1.0 + IRREGULAR_MAX * utilisation / (1.0 - utilisation));
     let mut alone_s = first.mean_s;
     for _ in 0..ROUNDS_MAX {
         let next =

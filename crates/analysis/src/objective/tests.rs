@@ -259,7 +259,14 @@ fn trials_that_say_otherwise_take_an_estimate_away() {
     assert!(fits(&at(200.0), &trials, &goals) && fits(&at(400.0), &trials, &goals), "one may be chance");
     assert!(!fits(&at(1516.0), &trials, &goals));
     let higher = [trial(800.0, kept), trial(900.0, kept)];
-    assert!(!fits(&at(200.0), &higher, &goals) && fits(&at(890.0), &higher, &goals));
+    assert!(!fits(&at(200.0), &higher, &goals) && fits(&at(910.0), &higher, &goals));
+    // None was missed: it does not end below what was kept.
+    assert!(!fits(&at(890.0), &higher, &goals));
+    // An interval from nothing on, or far wider than the way to what was missed, is no excuse.
+    let wide = |low: f64| Estimate { value: 895.0, interval: Some((low, 919.0)) };
+    let missed = [trial(6.4, kept), trial(256.0, broken), trial(512.0, broken)];
+    assert!(!fits(&wide(0.0), &missed, &goals) && !fits(&wide(40.0), &missed, &goals));
+    assert!(fits(&Estimate { value: 300.0, interval: Some((0.0, 500.0)) }, &missed, &goals));
 }
 
 /// A target that stands still now and then: one operation alone hardly meets that, and at every low rate 17 of a thousand wait too

@@ -308,7 +308,7 @@ impl Flow {
             SteadyTest::Wsat => {
                 vec![rounds("write saturation", saturation(busy, WSAT_CYCLES_MAX, Some(WSAT_FILLS_MAX)))]
             }
-            SteadyTest::Hir => idle_recovery(busy),
+            SteadyTest::Hir => idle_recovery(busy, question.haste),
             SteadyTest::Xsr => vec![Part {
                 title: "cross stimulus recovery".to_owned(),
                 kind: PartKind::Sequence(cross_stimulus()),
@@ -484,18 +484,23 @@ fn saturation(busy: (u32, u32), rounds_max: u32, fills_max: Option<f64>) -> Roun
 }
 
 /// Writes to a steady state; then for each idle time bursts of writes with it in between, and as much writing without.
-fn idle_recovery(busy: (u32, u32)) -> Vec<Part> {
+fn idle_recovery(busy: (u32, u32), haste: u32) -> Vec<Part> {
     let write = cell(Blocks::Of(4 << 10), 0, true, busy);
+    // By the standard's times; those of a hasty test are its own, to three figures.
+    let named = |secs: u64| match haste {
+        1 => format!("{secs} s"),
+        haste => Nanos(Nanos::secs(secs).0 / u64::from(haste)).approximate(),
+    };
     let of_idle = |idle: u64| {
         let burst = Cell { time: Nanos::secs(5), pause: Nanos::secs(idle), ..write.clone() };
         let back = Cell { time: Nanos::secs(5 * BURSTS as u64), ..write.clone() };
         [
             Part {
-                title: format!("5 s of writes, {idle} s idle"),
+                title: format!("{} of writes, {} idle", named(5), named(idle)),
                 kind: PartKind::Sequence(vec![burst; BURSTS]),
             },
             Part {
-                title: format!("back to the baseline after {idle} s"),
+                title: format!("back to the baseline after {}", named(idle)),
                 kind: PartKind::Sequence(vec![back]),
             },
         ]
@@ -651,6 +656,14 @@ mod tests {
         }
         // Single operations are the same for both.
         assert_eq!(flow_of(DeviceClass::Client, SteadyTest::Latency, 1), flow(SteadyTest::Latency, 1));
+    }
+
+    #[test]
+    fn bursts_are_named_by_their_own_times() {
+        let second_of = |haste| flow(SteadyTest::Hir, haste).parts[1].title.clone();
+        assert_eq!(second_of(1), "5 s of writes, 5 s idle");
+        assert_eq!(second_of(600), "8.33 ms of writes, 8.33 ms idle");
+        assert_eq!(flow(SteadyTest::Hir, 60).parts[4].title, "back to the baseline after 167 ms");
     }
 
     #[test]

@@ -91,7 +91,7 @@ pub struct Answers {
     pub lawless: Option<Lawless>,
     /// In one word.
     pub verdict: Verdict,
-    /// Smallest measured load; over rates, the lowest of them.
+    /// Smallest measured load; over rates, what the lowest of them left in flight.
     pub smallest: f64,
     /// Where throughput is highest.
     pub peak: Peak,

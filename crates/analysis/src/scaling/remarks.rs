@@ -97,7 +97,20 @@ pub(super) fn lawless(fits: &[Fit], chosen: Option<usize>, loads: &[curve::Load]
         of_kind.filter_map(|fit| fit.aicc).reduce(f64::min)
     };
     let is_near = aicc(true).zip(aicc(false)).is_some_and(|(line, bent)| line < bent + AICC_SUPPORTED);
-    Some(if is_near && !curve::falls(loads) && grows(loads) { Lawless::Rough } else { Lawless::OtherShape })
+    let is_line = is_near && !curve::falls(loads) && grows(loads) && !bends_throughout(loads);
+    Some(if is_line { Lawless::Rough } else { Lawless::OtherShape })
+}
+
+/// Share of what an operation in flight brings at the smallest load that it brings at the largest where throughput bends.
+const BENT_SHARE: f64 = 0.7;
+
+/// Whether an operation in flight brings less at every load than at the one before, and far less at the last: of six loads on a straight
+/// line, noise brings one order in 720 that is this.
+fn bends_throughout(loads: &[curve::Load]) -> bool {
+    let of_each = |load: &curve::Load| load.x / load.n;
+    let (Some(first), Some(last)) = (loads.first(), loads.last()) else { return false };
+    loads.is_sorted_by(|one, next| of_each(one) > of_each(next))
+        && of_each(last) < BENT_SHARE * of_each(first)
 }
 
 /// Share of the loads beyond the smallest of which an operation in flight has to bring more than there: those next to it may be too near

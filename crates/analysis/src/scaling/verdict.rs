@@ -179,7 +179,10 @@ fn is_constant(law: &Law, loads: &[Load]) -> bool {
     let count = loads.len() as f64;
     let mean = loads.iter().map(|load| load.x).sum::<f64>() / count;
     let is_near = loads.iter().all(|load| (load.x / mean - 1.0).abs() <= CONSTANT_SHARE_MAX);
-    if loads.len() < 5 || last.n < FLAT_LOADS * first.n || !is_near {
+    // What repeats show to be less than the most is no constant, however well laws pass by.
+    let most = loads.iter().map(|load| load.x).fold(0.0, f64::max);
+    let is_less = first.margin.is_some_and(|margin| first.x + margin < FLAT_SHARE * most);
+    if loads.len() < 5 || last.n < FLAT_LOADS * first.n || !is_near || is_less {
         return false;
     }
     let of_constant: f64 = loads.iter().map(|load| (load.x - mean).powi(2)).sum();

@@ -212,6 +212,7 @@ fn a_zone_is_slow_beside_its_neighbours_and_not_beside_all() {
         variance: None,
         is_slow: false,
         was_slow: false,
+        is_unproven: false,
     };
     // A disk: twice as fast outside as inside, and one zone that is not as it should be.
     let mut zones: Vec<Zone> = (0..100).map(|at| zone(200.0 - f64::from(at))).collect();
@@ -224,6 +225,11 @@ fn a_zone_is_slow_beside_its_neighbours_and_not_beside_all() {
     let slow: Vec<usize> = (0..100).filter(|&at| zones[at].is_slow).collect();
     let was: Vec<usize> = (0..100).filter(|&at| zones[at].was_slow).collect();
     assert_eq!((slow, was, zones[40].bytes_per_s), (vec![20], vec![40], 158.0));
+    assert!(!zones[20].is_unproven);
+    // As long as nobody has read it again, that is not known.
+    zones[20].is_slow = false;
+    mark_slow(&mut zones, &[(40, 158.0)], 1);
+    assert!(zones[20].is_slow && zones[20].is_unproven);
 }
 
 /// What ended a scan was seen in the place that it was reading then.
@@ -242,4 +248,17 @@ fn what_a_place_that_was_broken_off_showed_is_told() {
     assert_eq!((failed.unreadable, failed.zones.len()), (vec![(tried, 5)], 1));
     assert_eq!(slow.slow, vec![(tried, 0.2)]);
     assert_eq!((well.unreadable, well.slow, well.is_complete), (vec![], vec![], false));
+}
+
+/// A random read that failed is a failure, also where it is what ended the scan.
+#[test]
+fn a_random_read_that_ended_the_scan_is_told() {
+    let all = Area { start: 0, length: 8 << 20 };
+    let parts = [(Part::Zone(0), all, &[1, 1, 1, 1][..], 0), (Part::Access(0), all, &[1, 2], 1)];
+    let mut made = record(8 << 20, 3, &parts);
+    made.steps[1].finished.as_mut().expect("it has an end").stop = Stop::Interrupted;
+    made.finished = None;
+    let found = scan(&made).expect("it is a scan");
+    let access = found.access.clone().expect("there were some");
+    assert_eq!((access.errors, access.reads.len(), found.has_failed()), (1, 2, true));
 }

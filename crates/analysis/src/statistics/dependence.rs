@@ -66,6 +66,22 @@ pub fn correlation_allowed(values: &[f64], about: f64) -> f64 {
     (shown + (1.0 + 4.0 * shown) / count + 1.0 / count.sqrt()).clamp(0.0, CORRELATION_ALLOWED)
 }
 
+/// After how many values a series has forgotten what it was: what neighbours have in common lasts (1 + ρ)/(1 − ρ) of them where each
+/// remembers the one before (AR(1)), by the lag-1 autocorrelation corrected as above. 1 where that is no more than chance brings to a
+/// series without memory (two standard errors, 2/√n). Subsessions of a series that is short for its memory are too few to show that they
+/// still resemble one another; this is seen in all of its values.
+pub fn memory(values: &[f64]) -> usize {
+    let count = values.len().max(1) as f64;
+    let shown = autocorrelation(values, Sample::of(values).mean);
+    let resemblance = (shown + (1.0 + 4.0 * shown) / count).min(CORRELATION_ALLOWED);
+    if resemblance <= 2.0 / count.sqrt() {
+        return 1;
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 1 to 39")]
+    let length = ((1.0 + resemblance) / (1.0 - resemblance)).ceil() as usize;
+    length
+}
+
 /// The shortest subsessions whose lag-1 autocorrelation is at most 0.1; the longest possible ones when none are. Lengths
 /// grow by one up to 16 and then by an eighth, so that a long series takes n·ln n steps. `None` below four values.
 pub fn subsessions(values: &[f64]) -> Option<Subsessions> {
@@ -123,7 +139,12 @@ mod tests {
         let allowed = correlation_allowed(&white, Sample::of(&white).mean);
         assert!((0.0..0.127).contains(&allowed), "{allowed}");
         assert_eq!(correlation_allowed(&[1.0, -1.0].repeat(50), 0.0), 0.0);
+        assert_eq!((memory(&[1.0, -1.0].repeat(50)), memory(&[5.0; 100])), (1, 1));
+        // One series in forty seems to remember a little by chance.
+        assert!(memory(&white) <= 2, "{}", memory(&white));
+        assert!((18..=20).contains(&memory(&values)), "19 by (1 + ρ)/(1 − ρ): {}", memory(&values));
         let ramp: Vec<f64> = (0..100).map(f64::from).collect();
+        assert_eq!(memory(&ramp), 39);
         assert!(!subsessions(&ramp).unwrap().is_independent);
     }
 }

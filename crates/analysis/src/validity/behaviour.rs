@@ -14,6 +14,7 @@ mod stalls;
 mod stretches;
 mod usual;
 mod warmup;
+mod whose;
 
 use super::{Found, StepView};
 use crate::load::LoadPoint;

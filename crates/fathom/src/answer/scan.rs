@@ -32,7 +32,9 @@ pub(super) fn document(scan: &Scan) -> Value {
         access,
         burst,
     } = scan;
-    let verdict = match (!scan.has_failed(), slow.is_empty() && zones.iter().all(|zone| !zone.is_slow)) {
+    // A zone that nobody has read again may have been disturbed.
+    let is_slow = |zone: &Zone| zone.is_slow && (scan.is_complete || !zone.is_unproven);
+    let verdict = match (!scan.has_failed(), slow.is_empty() && !zones.iter().any(is_slow)) {
         (false, _) => "unreadable",
         (true, false) => "slow",
         // What was not read is not known to be sound.
@@ -105,7 +107,18 @@ fn area(Area { start, length }: &Area) -> Value {
 }
 
 fn zone(zone: &Zone) -> Value {
-    let Zone { area, bytes_per_s, mean_s, max_s, errors, classes, variance: _, is_slow, was_slow } = zone;
+    let Zone {
+        area,
+        bytes_per_s,
+        mean_s,
+        max_s,
+        errors,
+        classes,
+        variance: _,
+        is_slow,
+        was_slow,
+        is_unproven,
+    } = zone;
     // What nothing was read of has neither a speed nor a latency.
     let known = |figure: &f64| zone.worst().map(|_| *figure);
     json!({
@@ -117,6 +130,7 @@ fn zone(zone: &Zone) -> Value {
         "errors": errors,
         "classes": classes,
         "slow": is_slow,
+        "read_again": is_slow.then_some(!is_unproven),
         "slow_once": was_slow,
     })
 }

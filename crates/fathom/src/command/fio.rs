@@ -398,7 +398,6 @@ fn run_part(
         stop: stop.clone(),
     };
     let mut done = session::run(planned, notes, manner)?;
-    trigger.run_command();
     // What ended them was asked for.
     let exit = if trigger.is_pulled() && matches!(done.exit, Exit::Signal(_)) { Exit::Ok } else { done.exit };
     // In fio's words, which its users look for; not in the midst of a document.
@@ -418,11 +417,16 @@ fn run_part(
     if let (Some(errno), true) = (done.unprepared, record.steps.iter().all(|step| step.finished.is_none())) {
         reports.say_unprepared(&streams, errno);
     }
+    if let Some((streams, errno)) = errors::of_failure(&record) {
+        reports.say_unprepared(&streams, errno);
+    }
     errors::tell(&record, &extras);
     // As with fio, a log that cannot be written is said and costs neither the report nor the exit code.
     let spared = spared.again();
-    let mut lost = write_logs(&record, &extras, &collected.operations, &spared);
-    lost.extend(states::write(&record, &extras, &switches.aux_path, &spared));
+    let mut lost = states::write(&record, &extras, &switches.aux_path, &spared);
+    // What it runs may be what cuts the power: the states are for after that.
+    trigger.run_command();
+    lost.extend(write_logs(&record, &extras, &collected.operations, &spared));
     say_lost(&lost);
     Ok(Ran { record, collected, exit, fallen, spared, shown: shown + &given_out, is_over })
 }

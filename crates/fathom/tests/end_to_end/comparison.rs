@@ -372,7 +372,7 @@ fn check_test(test: &str, cells: usize, some: &str, kind: &str) {
 #[test]
 fn recoveries_are_compared_load_by_load() {
     // The baseline, bursts after each of five idle times, and what follows each.
-    check_test("hir", 1 + 5 * 2, "5 s of writes, 25 s idle", "rounds");
+    check_test("hir", 1 + 5 * 2, "83.3 ms of writes, 417 ms idle", "rounds");
     check_test("xsr", 3, "cross stimulus recovery 2, RND 8 KiB 0/100", "intervals");
 }
 

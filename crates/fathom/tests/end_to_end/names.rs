@@ -204,3 +204,14 @@ fn asking_about_a_file_changes_nothing() {
         }
     }
 }
+
+/// Neither form of the command line takes another file than was meant, and each says which argument it is.
+#[test]
+fn names_that_are_not_utf_8_are_told() {
+    let bench = Bench::new();
+    // A shell makes the byte, since the words of a test are UTF-8.
+    for form in ["run --time 1s --target", "fio --name=a --size=4k --filename"] {
+        let script = format!("exec {FATHOM} {form}=$(printf 'b\\377d')");
+        bench.run(&["sh", "-c", &script]).expect(2, &["b\u{fffd}d\" is not UTF-8", "or a link"]);
+    }
+}

@@ -336,6 +336,12 @@ fn a_trigger_ends_the_jobs_and_runs_a_command() {
     let by_file = bench.fathom_with(&words(&["--trigger-file=now", "--allow-exec", "--trigger", "exit 3"]));
     by_file.expect(0, &["exit 3", "exit status: 3"]).json();
     assert!(!bench.path("now").exists());
+    // It may cut the power: what was written is on disk then.
+    let job = "fio --name=w --size=1m --rw=write --verify=crc32c --do_verify=0 --rate_iops=50 --trigger-timeout=1 --allow-exec";
+    let saved = [&job.split(' ').collect::<Vec<_>>()[..], &["--trigger", "ls > seen"]].concat();
+    bench.fathom_with(&saved).expect(0, &[]);
+    let seen = std::fs::read_to_string(bench.path("seen")).expect("it has run");
+    assert!(seen.lines().any(|name| name == "local-w-0-verify.state"), "{seen}");
 }
 
 /// What fio says while it cannot tell, in the first two seconds (3.33).

@@ -438,3 +438,14 @@ fn a_filesystem_that_cannot_be_synced_is_an_error_of_whose_files_it_lost() {
         assert_eq!(got, expect.map(|(error, reads)| (Some(error), Some(reads))), "{faults}: {ended:#?}");
     }
 }
+
+/// What a pass leaves for the next one to open is gone.
+#[test]
+fn a_job_that_removes_what_it_reads_again_fails() {
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("a_job_that_removes_what_it_reads_again_fails", &why);
+    }
+    let reads = "--size=64k --rw=read --unlink_each_loop=1 --loops=3";
+    check("", &format!("--name=again {reads}"), &[2]);
+    check("", &format!("--name=again {reads} --name=other --size=64k --rw=write"), &[2, 0]);
+}

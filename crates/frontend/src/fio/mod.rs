@@ -231,7 +231,10 @@ impl<'a> Reader<'a> {
 
     fn job(&mut self, section: &str, span: Span, mut settings: Settings, options: Given) {
         for folder in std::mem::take(&mut settings.files.folders) {
-            let added = (self.surroundings.below)(&folder).and_then(|names| settings.files.add(names));
+            // One with nothing in it adds nothing to names that there are.
+            let has_others = !settings.files.names.is_empty();
+            let added = (self.surroundings.below)(&folder)
+                .and_then(|new| if new.is_empty() && has_others { Ok(()) } else { settings.files.add(new) });
             if let Err(reason) = added {
                 let message = format!("opendir={folder}: {reason}");
                 let help = "name a folder with files in it";

@@ -5,7 +5,7 @@ use super::{Table, changed, figure, interval, percent, title};
 use crate::plot::Plot;
 use crate::table::{left, right, visible};
 use fathom_analysis::compare::{
-    Comparison, MORE_RUNS_MAX, Metric, PartComparison, StepComparison, possible_losses,
+    Comparison, MORE_RUNS_MAX, Metric, PartComparison, StepComparison, other_losses, possible_losses,
 };
 use fathom_units::Ratio;
 
@@ -54,7 +54,7 @@ pub(super) fn doubts(found: &Comparison, margin: Ratio) -> String {
     let lost = found.steps.iter().flat_map(|step| possible_losses(step, margin.value())).map(of);
     let mut lost: Vec<String> = lost.collect();
     if lost.is_empty() {
-        return "some run did nothing of what the others did".to_owned();
+        return other_doubts(found);
     }
     let more = lost.len().saturating_sub(NAMED);
     lost.truncate(NAMED);
@@ -67,6 +67,32 @@ pub(super) fn doubts(found: &Comparison, margin: Ratio) -> String {
         Some(more) => format!("about {more} more runs of each side tell"),
     };
     format!("{}{more_figures} may be a loss; {needed}", lost.join(", "))
+}
+
+/// What leaves it open where no part may be a loss.
+fn other_doubts(found: &Comparison) -> String {
+    let of = |step: &StepComparison| -> Vec<String> {
+        let change = |metric: &Metric| format!("{} {}", title(&metric.name), percent(metric.change));
+        let place = match found.steps.as_slice() {
+            [_] => String::new(),
+            _ => format!(" in {} {}", found.kind.name(), visible(&step.name)),
+        };
+        other_losses(step).map(|metric| change(metric) + &place).collect()
+    };
+    let mut worse: Vec<String> = found.steps.iter().flat_map(of).collect();
+    let more = worse.len().saturating_sub(NAMED);
+    worse.truncate(NAMED);
+    match (worse.as_slice(), more) {
+        ([], _) => "some run did nothing of what the others did".to_owned(),
+        ([one], 0) => format!("{one} is worse, which does not decide by itself"),
+        (all, 0) => format!("{} are worse, which do not decide by themselves", all.join(", ")),
+        (all, more) => {
+            format!(
+                "{}, and {more} figures more are worse, which do not decide by themselves",
+                all.join(", ")
+            )
+        }
+    }
 }
 
 /// How much each figure that decides changed, part by part.

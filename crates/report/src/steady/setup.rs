@@ -41,7 +41,7 @@ pub(super) fn fields(answer: &Answer) -> Table {
     add("data pattern", setup.content.as_ref().map_or_else(String::new, pattern));
     add("active range", active_range(setup));
     add("active range segments", segments(setup.segments));
-    add("purge", purge_words(question));
+    add("purge", visible(&purge_words(question)));
     let fills: Vec<String> = answer
         .parts
         .iter()

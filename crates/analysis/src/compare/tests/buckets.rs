@@ -166,3 +166,38 @@ fn no_percentile_is_longer_than_the_longest_operation() {
         assert!(metric.base <= longest && metric.new <= longest, "{metric:?} and {longest}");
     }
 }
+
+/// A run of 50,000 operations that take 200 µs, but for so many that take 2 ms.
+#[expect(clippy::cast_possible_truncation, reason = "buckets are few")]
+fn of_two(slow: u64) -> Record {
+    let mut made = of_latencies(&[1e6]);
+    let tally = &mut made.steps[0].finished.as_mut().expect("it ended").streams[0].workers[0].tally;
+    let service = &mut tally.kinds[0].service;
+    let counts = [(200_000, 50_000 - slow), (2_000_000, slow)];
+    service.histogram = counts.into_iter().map(|(ns, count)| (bucket_of(ns) as u32, count)).collect();
+    service.moments.max_ns = 2_000_000;
+    made
+}
+
+#[test]
+fn a_percentile_on_a_jump_is_not_told_by_runs_that_lie_on_one_side_of_it() {
+    let of = |count: usize, share: f64, random: &mut fastrand::Rng| -> Vec<Record> {
+        let (mean, deviation) = (50_000.0 * share, (50_000.0 * share * (1.0 - share)).sqrt());
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+        let one = |random: &mut fastrand::Rng| of_two((mean + deviation * normal(random)).max(1.0) as u64);
+        (0..count).map(|_| one(random)).collect()
+    };
+    for count in [2, 3, 5] {
+        let is_told = |shares: (f64, f64), seed: u64| {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let verdict =
+                p99(&of(count, shares.0, &mut random), &of(count, shares.1, &mut random), 0.03).verdict;
+            matches!(verdict, Verdict::Regressed | Verdict::Improved)
+        };
+        let alike = (0..COMPARISONS).filter(|&seed| is_told((0.010_01, 0.010_01), seed)).count();
+        assert!(alike <= 4, "{count} runs a side: {alike} of {COMPARISONS}");
+        // Where it lies far on either side, it is plain.
+        let other = (0..20).filter(|&seed| is_told((0.005, 0.02), seed)).count();
+        assert!(other >= 18, "{count} runs a side: {other} of 20");
+    }
+}

@@ -6,6 +6,7 @@
 //! usual are looked for last, in `frequent`.
 
 use super::usual::{Usual, highest};
+use super::whose::{Whose, narrowed};
 use super::{Second, StepView, frequent, held, instant, median};
 use crate::statistics::{Rhythm, poisson_at_most, rhythm};
 use crate::validity::Found;
@@ -26,7 +27,7 @@ const MARKED_MAX: usize = 12;
 /// Share of an interval that has to be lost for it to be part of a stall: a stall may begin and end within one.
 pub(super) const LOST_MIN: f64 = 0.15;
 /// Share of what a stall cost that some operation has to have waited.
-const WAITED_SHARE: f64 = 0.5;
+pub(super) const WAITED_SHARE: f64 = 0.5;
 /// Share of what is missing in intervals next to one another that waits in each of them have to explain together.
 const EXPLAINED_SHARE: f64 = 0.8;
 /// Share of the longest wait that has to be lost for it to be a stall of all, and not a wait of a few.
@@ -122,32 +123,8 @@ pub(super) fn check(mut seconds: Vec<Second>, view: &StepView<'_>, found: &mut F
         all.retain(|stall| seconds[stall.from..stall.to].iter().any(is_stop));
     }
     all.sort_by_key(|stall| stall.from);
-    if let Some(longest) = all.iter().max_by(|a, b| a.length_s.total_cmp(&b.length_s)) {
-        for stall in &all {
-            found.mark(view, instant(stall.began_s), format!("stall, {}", time(stall.length_s)));
-        }
-        let times = match all.len() {
-            1 => "once".to_owned(),
-            count => format!("{count} times, at the longest"),
-        };
-        let what = if longest.is_of_ramp {
-            "what was in flight had begun in the ramp".to_owned()
-        } else {
-            format!("an operation took {} then", time(longest.slowest_s))
-        };
-        found.weighed(
-            longest.length_s,
-            "behaviour.stall",
-            Severity::Warn,
-            format!(
-                "{}throughput stopped {times} for about {}, at {} s: {what}",
-                view.place(),
-                time(longest.length_s),
-                tenths(longest.began_s)
-            ),
-            "look at what happened then (the kernel's log, the device's, other hosts); means hide it, the largest latency does not",
-        );
-    }
+    let whose: Vec<Whose> = all.iter_mut().map(|stall| narrowed(stall, &seconds, &of_all, view)).collect();
+    tell_single(&all, &whose, view, found);
     if is_many && regular.is_empty() && all.is_empty() && !stops {
         frequent::check(&seconds, view, found);
     }
@@ -159,6 +136,43 @@ pub(super) fn check(mut seconds: Vec<Second>, view: &StepView<'_>, found: &mut F
         is_left[stall.reach().start..to].fill(false);
     }
     seconds.into_iter().zip(is_left).filter_map(|(second, is_left)| is_left.then_some(second)).collect()
+}
+
+/// Tells stalls that are no series, by the longest of them.
+fn tell_single(all: &[Stall], whose: &[Whose], view: &StepView<'_>, found: &mut Found) {
+    let longest = all.iter().zip(whose).max_by(|a, b| a.0.length_s.total_cmp(&b.0.length_s));
+    let Some((longest, of_longest)) = longest else { return };
+    for stall in all {
+        found.mark(view, instant(stall.began_s), format!("stall, {}", time(stall.length_s)));
+    }
+    let alike = whose.iter().filter(|whose| *whose == of_longest).count();
+    let times = match alike {
+        1 => "once".to_owned(),
+        count => format!("{count} times, at the longest"),
+    };
+    let others = match all.len() - alike {
+        0 => String::new(),
+        1 => "; there is one other stall".to_owned(),
+        count => format!("; there are {count} other stalls"),
+    };
+    let what = if longest.is_of_ramp {
+        "what was in flight had begun in the ramp".to_owned()
+    } else {
+        format!("an operation took {} then", time(longest.slowest_s))
+    };
+    found.weighed(
+        longest.length_s,
+        "behaviour.stall",
+        Severity::Warn,
+        format!(
+            "{}{} {times} for about {}, at {} s: {what}{others}",
+            view.place(),
+            of_longest.words(),
+            time(longest.length_s),
+            tenths(longest.began_s)
+        ),
+        "look at what happened then (the kernel's log, the device's, other hosts); means hide it, the largest latency does not",
+    );
 }
 
 /// From which interval on hardly anything was completed, to the end and beyond it: something that was under way then took longer

@@ -11,7 +11,7 @@ use fathom_schema::Severity;
 
 /// Fewest intervals that MSER-5 is asked of: it has four batches of them then.
 const WARM_MIN: usize = 20;
-/// Fewest intervals of which the first may be a slow start: two of them leave six for what is usual.
+/// Fewest intervals of which the first may be a slow start: three of them leave five for what is usual.
 const SLOW_INTERVALS_MIN: usize = 8;
 /// The mean of a slow start as a share of that of the rest, at most.
 const SLOW_SHARE: f64 = 0.8;
@@ -91,7 +91,10 @@ fn slow_start(iops: &[f64]) -> usize {
     };
     // Those after which the rest scatters least.
     let scatter = |length: &usize| Sample::of(&iops[*length..]).stddev();
-    (1..=count / 3).filter(is_plain).min_by(|one, other| scatter(one).total_cmp(&scatter(other))).unwrap_or(0)
+    (1..=count * 2 / 5)
+        .filter(is_plain)
+        .min_by(|one, other| scatter(one).total_cmp(&scatter(other)))
+        .unwrap_or(0)
 }
 
 /// Tells a warm-up of so many intervals.

@@ -26,6 +26,15 @@ fn arrivals_issued_late_beside_free_slots() {
         let mut response = fathom_metrics::Latency::default();
         (0..10_000).for_each(|_| response.record(response_ns));
         tally.kinds[0].response = Some(response.to_tally());
+        // 40 µs in the mean, one in a hundred ten times that, and nine twice.
+        let mut service = fathom_metrics::Latency::default();
+        let takes_ns = |k: u64| match k % 100 {
+            0 => 400_000,
+            1..10 => 80_000,
+            _ => 32_000,
+        };
+        (0..10_000).for_each(|k| service.record(takes_ns(k)));
+        tally.kinds[0].service = service.to_tally();
         record
     };
     check(&idle(open(1000.0), 300_000_000), &[("pacing.issued-late", Severity::Warn)]);

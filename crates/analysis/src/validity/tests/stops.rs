@@ -437,3 +437,67 @@ fn slow_operations_are_no_stalls() {
         }
     }
 }
+
+/// Streams beside one another, each a closed loop at about 4,000/s on a device of its own, the first of which has these stalls.
+fn beside(streams: usize, slots: u32, seed: u64, stalls: &[(f64, f64)]) -> Record {
+    let seconds = 60;
+    let names = ["s0", "s1", "s2", "s3"];
+    let shape = |name: &&'static str| StreamShape {
+        name,
+        rates: vec![(fathom_schema::OperationKind::Read, 1)],
+        seconds: seconds as u64,
+        queue_depth: slots,
+        ..StreamShape::default()
+    };
+    let mut all = record(&names[..streams].iter().map(shape).collect::<Vec<_>>());
+    let step = &mut all.steps[0];
+    for which in 0..streams {
+        let own = loop_of(slots, seconds, seed + which as u64, if which == 0 { stalls } else { &[] });
+        let mut total = StreamTally::default();
+        let intervals = step.intervals.iter_mut().filter(|interval| interval.stream as usize == which);
+        for (interval, measured) in intervals.zip(&own.steps[0].intervals) {
+            interval.tally = measured.tally.clone();
+            fathom_metrics::merge_tally(&mut total, &measured.tally);
+        }
+        step.finished.as_mut().expect("it ended").streams[which].workers[0].tally = total;
+    }
+    all
+}
+
+/// What all do together falls by a part, and says neither how long the one stood still nor that the others did not.
+#[test]
+fn a_stream_that_stops_beside_others_is_named() {
+    for (streams, slots) in [(2, 1), (2, 4), (3, 4), (4, 4)] {
+        for seed in 0..3 {
+            let found = told(&beside(streams, slots, seed * 10, &[(30.0, 5.0)]));
+            let place = format!("{found:#?}, {streams} streams, {slots} slots, seed {seed}");
+            assert_eq!(found.len(), 1, "{place}");
+            let begin = "stall: stream s0 stopped, while others went on, once for about ";
+            let rest = found[0].strip_prefix(begin).unwrap_or_else(|| panic!("{place}"));
+            let length: f64 = rest.split(" s").next().and_then(|told| told.parse().ok()).expect("a length");
+            assert!((length - 5.0).abs() < 0.1 && rest.contains(", at 30"), "{place}");
+        }
+    }
+    let found = told(&beside(2, 4, 1, &[(20.0, 20.0)]));
+    assert!(
+        found.len() == 1 && found[0].contains("stream s0 stopped") && found[0].contains("about 20.0 s"),
+        "{found:#?}"
+    );
+    assert_eq!(told(&beside(4, 4, 1, &[])), [] as [String; 0]);
+}
+
+/// One of four devices that a stream goes to.
+#[test]
+fn a_stall_of_a_part_of_what_a_stream_goes_to_is_no_stop_of_all() {
+    let mut all = beside(4, 4, 1, &[(30.0, 5.0)]);
+    let parts: Vec<_> = all.steps[0].intervals.drain(60..).collect();
+    for (at, part) in parts.into_iter().enumerate() {
+        fathom_metrics::merge_tally(&mut all.steps[0].intervals[at % 60].tally, &part.tally);
+    }
+    let step = &mut all.steps[0];
+    step.started.step.streams.truncate(1);
+    step.finished.as_mut().expect("it ended").streams.truncate(1);
+    let found = told(&all);
+    let begin = "stall: throughput fell to 75 % of what is usual once for about 5.0";
+    assert!(found.len() == 1 && found[0].starts_with(begin), "{found:#?}");
+}

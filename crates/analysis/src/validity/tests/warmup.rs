@@ -276,7 +276,7 @@ fn slow_devices_that_stay_where_they_are_have_no_warm_up() {
 /// Too short for batches: a start that cannot be overlooked is told, and noise that remembers is none.
 #[test]
 fn a_slow_start_of_a_short_run_is_told() {
-    for (seconds, start) in [(10, 1.0), (10, 3.0), (12, 4.0), (15, 4.0), (19, 2.0), (19, 6.0)] {
+    for (seconds, start) in [(10, 1.0), (10, 4.0), (12, 4.0), (15, 6.0), (19, 2.0), (19, 7.0)] {
         for low in [0.33, 0.6] {
             let told = told(seconds, 0.02, 0.5, &|second| if second < start { low } else { 1.0 });
             assert!(share(&told, "warm-up") > 0.95, "{seconds} {start} {low}: {told:?}");

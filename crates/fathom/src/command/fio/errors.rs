@@ -5,7 +5,9 @@ use super::shape::workers_of;
 use crate::{diagnose, terminal};
 use fathom_frontend::fio::{Extras, JobClone};
 use fathom_report::FioWorkers;
-use fathom_schema::{NoteKind, OperationKind, Protection, Record, Stream, Tolerance, WorkerTotals};
+use fathom_schema::{
+    NoteKind, OperationKind, Outcome, Protection, Record, StepRecord, Stop, Stream, Tolerance, WorkerTotals,
+};
 use rustix::io::Errno;
 
 /// Says what verification found, which demands were not kept, and which jobs ended with an error.
@@ -42,6 +44,25 @@ pub(super) fn tell(record: &Record, extras: &Extras) {
             terminal::message(&format!("fio: pid={pid}, err={errno}/job:{name}, func=run, error={words}"));
         }
     }
+}
+
+/// The streams of a step that failed by what is no operation of theirs (a file that is gone before a further pass), and the error of the
+/// system that it failed with. Those are told that go to what the reason names; all where it names none.
+pub(super) fn of_failure(record: &Record) -> Option<(Vec<String>, i32)> {
+    let Some(Outcome::Failed { reason }) = record.outcome() else { return None };
+    let failed =
+        |step: &&StepRecord| step.finished.as_ref().is_some_and(|finished| finished.stop == Stop::Failed);
+    let step = &record.steps.iter().rev().find(failed)?.started.step;
+    let errno = number_in(reason)?;
+    let is_named = |stream: &&Stream| {
+        let extents = stream.workers.iter().flat_map(|worker| &worker.extents);
+        let mut targets = extents.filter_map(|extent| step.targets.get(extent.target as usize));
+        targets.any(|target| reason.contains(&target.name))
+    };
+    let names =
+        |streams: &mut dyn Iterator<Item = &Stream>| streams.map(|one| one.name.clone()).collect::<Vec<_>>();
+    let named = names(&mut step.streams.iter().filter(is_named));
+    Some((if named.is_empty() { names(&mut step.streams.iter()) } else { named }, errno))
 }
 
 /// The error that a job failed with, which counts in the exit code; 0 where it has none or goes on after such.

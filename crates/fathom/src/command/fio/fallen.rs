@@ -258,7 +258,7 @@ pub(super) fn tell(fallen: &[Fallen], sources: &Sources) {
                 terminal::message(&format!("refused: {}", diagnose::printable(reason)));
             }
         } else {
-            terminal::message(diagnose::render(faults, sources, colour, width).trim_end());
+            terminal::styled(diagnose::render(faults, sources, colour, width).trim_end());
         }
         let (pid, words) = (std::process::id(), fathom_report::fio_error(*errno));
         let stream = diagnose::printable(stream);

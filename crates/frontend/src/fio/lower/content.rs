@@ -7,6 +7,9 @@ use super::super::values::pattern;
 use fathom_model::{ContentSource, Freshness, RepeatKind, Span, WorkloadOptions};
 use fathom_units::{Bytes, Ratio};
 
+/// The largest piece that a chunk may be, bytes.
+const WHOLE_BLOCK: u64 = 1 << 30;
+
 /// What writes carry.
 pub(super) fn set(
     options: &mut WorkloadOptions,
@@ -44,7 +47,9 @@ pub(super) fn set(
     if compress > 0 {
         let place = settings.span("buffer_compress_percentage", span);
         options.compressible.set(share(compress), place);
-        options.compress_chunk.set(Bytes(content.chunk), settings.span("buffer_compress_chunk", place));
+        // Of 0 it is a whole block, whatever its size: no block is larger than a chunk may be.
+        let chunk = if content.chunk == 0 { WHOLE_BLOCK } else { content.chunk };
+        options.compress_chunk.set(Bytes(chunk), settings.span("buffer_compress_chunk", place));
     }
     if content.dedupe > 0 {
         options.dedupable.set(share(content.dedupe), settings.span("dedupe_percentage", span));

@@ -16,6 +16,14 @@ pub(super) fn set_order(options: &mut WorkloadOptions, settings: &Settings, span
     }
     let place = settings.span("file_service_type", span);
     let (word, postfix) = &files.service;
+    let counts = matches!(word.as_str(), "random" | "roundrobin");
+    if let Some(text) = postfix.as_deref().filter(|text| counts && text.trim().parse::<u32>().is_err()) {
+        let message = format!(
+            "file_service_type={word}:{text} is {} to fio, which reads the digits it begins with",
+            count(text)
+        );
+        faults.warn("fio.misread", place, message, "write the number of operations of a file in full");
+    }
     match order(word, postfix.as_deref()) {
         Ok(order) => options.file_order.set(order, place),
         Err(reason) => {
@@ -30,9 +38,17 @@ pub(super) fn set_order(options: &mut WorkloadOptions, settings: &Settings, span
     }
 }
 
+/// The number that a text begins with, as `atoi` reads it: 0 where it begins with none.
+fn count(text: &str) -> u32 {
+    let digits = text.trim_start();
+    let digits = digits.strip_prefix('+').unwrap_or(digits);
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    if end == 0 { 0 } else { digits[..end].parse().unwrap_or(u32::MAX) }
+}
+
 /// An order of service by its word and what follows it: a number of operations, or a parameter and a centre.
 fn order(word: &str, postfix: Option<&str>) -> Result<FileOrder, String> {
-    let every = || postfix.and_then(|text| text.trim().parse::<u32>().ok()).unwrap_or(1).max(1);
+    let every = || postfix.map_or(1, count).max(1);
     let (first, center) = match postfix.and_then(|text| text.split_once(':')) {
         Some((first, center)) => (Some(first), Some(center)),
         None => (postfix, None),
@@ -50,6 +66,8 @@ fn order(word: &str, postfix: Option<&str>) -> Result<FileOrder, String> {
         "sequential" => Ok(FileOrder::Sequential),
         "random" => Ok(FileOrder::Random(every())),
         "zipf" => match number(first, 1.1)? {
+            // All are as popular then.
+            0.0 => Ok(FileOrder::Random(1)),
             theta if theta > 0.0 && theta != 1.0 && theta.is_finite() => {
                 Ok(FileOrder::Zipf(theta, center()?, 1))
             }
@@ -68,7 +86,29 @@ fn order(word: &str, postfix: Option<&str>) -> Result<FileOrder, String> {
             percent => Err(format!("a deviation of {percent} percent is outside 0 to 100")),
         },
         // As with fio: after none it never goes on to the next one.
-        _ if first.is_some_and(|every| every.trim() == "0") => Ok(FileOrder::Sequential),
+        _ if postfix.is_some_and(|text| count(text) == 0) => Ok(FileOrder::Sequential),
         _ => Ok(FileOrder::RoundRobin(every())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_read_as_the_peer_does() {
+        for (word, postfix, expect) in [
+            ("roundrobin", None, FileOrder::RoundRobin(1)),
+            ("roundrobin", Some("2k"), FileOrder::RoundRobin(2)),
+            ("roundrobin", Some(" +3"), FileOrder::RoundRobin(3)),
+            // Of none it never goes on to the next.
+            ("roundrobin", Some("0"), FileOrder::Sequential),
+            ("roundrobin", Some("x"), FileOrder::Sequential),
+            ("random", Some("8x"), FileOrder::Random(8)),
+            ("zipf", Some("0"), FileOrder::Random(1)),
+        ] {
+            assert_eq!(order(word, postfix), Ok(expect), "{word}:{postfix:?}");
+        }
+        assert!(order("zipf", Some("1")).is_err() && order("zipf", Some("-1")).is_err());
     }
 }

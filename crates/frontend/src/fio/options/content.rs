@@ -34,7 +34,7 @@ pub(super) const ROWS: &[OptionRow] = &[
             s.content.is_mixed = true;
         }),
     ),
-    built("buffer_compress_chunk", &[], P0, Value::Bytes(1, 1 << 30, |s, bytes| s.content.chunk = bytes)),
+    built("buffer_compress_chunk", &[], P0, Value::Bytes(0, 1 << 30, |s, bytes| s.content.chunk = bytes)),
     built(
         "dedupe_percentage",
         &[],

@@ -120,7 +120,13 @@ pub(super) const ROWS: &[OptionRow] = &[
     ),
     built("zonesize", &[], P1, Value::Bytes(0, ZONE_MAX, |s, bytes| s.files.zone[0] = bytes)),
     built("zonerange", &[], P1, Value::Bytes(0, ZONE_MAX, |s, bytes| s.files.zone[1] = bytes)),
-    refused("zonecapacity", &[], &["0"], "it belongs to zonemode=zbd, which is refused"),
+    accepted(
+        "zonecapacity",
+        &[],
+        P1,
+        Value::Bytes(0, ZONE_MAX, |_, _| {}),
+        "only zonemode=zbd obeys it, which is refused",
+    ),
     built("zoneskip", &[], P1, Value::Bytes(0, ZONE_MAX, |s, bytes| s.files.zone[2] = bytes)),
     refused("read_beyond_wp", &[], &["0"], "it belongs to zonemode=zbd, which is refused"),
     accepted(
