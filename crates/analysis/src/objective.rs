@@ -414,7 +414,7 @@ fn fits(reached: &Estimate, trials: &[Trial], goals: &[LatencyGoal]) -> bool {
         trial.state != State::Overloaded
             && goals.iter().zip(&trial.intervals_s).all(|(goal, (_, high))| *high <= goal.limit.as_secs_f64())
     };
-    let low = if low > 0.0 { low.max(FAR_BELOW * reached.value) } else { reached.value };
+    let low = low.max(FAR_BELOW * reached.value);
     let broken = trials.iter().filter(|trial| trial.rate < low && trial.is_broken_clearly(goals)).count();
     if trials.iter().all(|trial| trial.state == State::Met) {
         return trials.iter().all(|trial| trial.rate <= reached.value);

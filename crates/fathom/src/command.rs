@@ -23,7 +23,21 @@ pub(crate) mod slo;
 pub(crate) mod steady;
 
 use crate::cli::JobArgs;
-use std::path::PathBuf;
+use crate::terminal;
+use fathom_store::StoreError;
+use std::path::{Path, PathBuf};
+
+/// The run that is named; of `last` the newest of which anything is stored, which is said where there are newer files.
+pub(crate) fn found(folder: &Path, which: &str) -> Result<PathBuf, StoreError> {
+    let (path, skipped) = fathom_store::find_begun(folder, which)?;
+    if skipped > 0 {
+        let run = path.file_stem().unwrap_or_default().to_string_lossy();
+        terminal::message(&format!(
+            "note: nothing is stored of what was begun last (killed at once, or just beginning): last is {run}, the run before"
+        ));
+    }
+    Ok(path)
+}
 
 /// The folder of runs: as given, else the usual one.
 pub(crate) fn store_folder(given: Option<&PathBuf>) -> PathBuf {

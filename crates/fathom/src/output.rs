@@ -232,6 +232,10 @@ pub(crate) fn write_with(
     };
     let written = content(&mut file).and_then(|()| file.sync_all()).map_err(fail);
     let renamed = written.map(|()| std::fs::rename(&part, path).is_ok());
+    if renamed == Ok(true) {
+        // Else a power cut may undo it. Where a folder cannot be synced nothing is amiss with what is in it.
+        let _ = File::open(folder(path)).and_then(|folder| folder.sync_all());
+    }
     // Something may be mounted there, as containers do it with single files, or the folder lets nobody else's files go.
     let copied = renamed.and_then(|is_there| {
         if is_there {

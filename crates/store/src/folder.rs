@@ -145,7 +145,7 @@ pub fn look(path: PathBuf) -> Summary {
     summary(path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), path)
 }
 
-/// The file that `which` means: `last` for the newest run in `folder` of which anything is stored, a run's identity or a beginning of it that fits
+/// The file that `which` means: `last` for the newest run in `folder`, a run's identity or a beginning of it that fits
 /// one run only (upper or lower case), or the path of a file.
 pub fn find(folder: &Path, which: &str) -> Result<PathBuf, StoreError> {
     let not_found = || StoreError::NotFound { which: which.to_owned(), folder: folder.to_owned() };
@@ -161,9 +161,7 @@ pub fn find(folder: &Path, which: &str) -> Result<PathBuf, StoreError> {
     if which == "last" {
         // An identity begins with its time, so the newest run has the greatest name; a renamed copy is not a run's name.
         files.retain(|(id, _)| ulid::Ulid::from_string(id).is_ok());
-        let newest = files.last().map(|(_, path)| path.clone());
-        let begun = files.into_iter().rev().map(|(_, path)| path).find(|path| has_begun(path));
-        return begun.or(newest).ok_or_else(not_found);
+        return files.pop().map(|(_, path)| path).ok_or_else(not_found);
     }
     let wanted = which.to_ascii_uppercase();
     files.retain(|(id, _)| id.to_ascii_uppercase().starts_with(&wanted));
@@ -179,6 +177,18 @@ pub fn find(folder: &Path, which: &str) -> Result<PathBuf, StoreError> {
             candidates: files.into_iter().map(|(id, _)| id).collect(),
         }),
     }
+}
+
+/// As [`find`], but that `last` is the newest run of which anything is stored, where there is one; with how many newer files hold nothing.
+pub fn find_begun(folder: &Path, which: &str) -> Result<(PathBuf, usize), StoreError> {
+    let found = find(folder, which)?;
+    if which != "last" || has_begun(&found) {
+        return Ok((found, 0));
+    }
+    let mut files = files(folder)?;
+    files.retain(|(id, _)| ulid::Ulid::from_string(id).is_ok());
+    let begun = files.into_iter().rev().map(|(_, path)| path).enumerate().find(|(_, path)| has_begun(path));
+    Ok(begun.map_or((found, 0), |(skipped, path)| (path, skipped)))
 }
 
 /// Whether anything of a run is stored: one that is killed in its first moments leaves a file that nothing is in.

@@ -19,7 +19,9 @@ mod writer;
 
 pub use beside::{make_room, remove};
 pub use error::StoreError;
-pub use folder::{EXTENSION, State, Summary, default_folder, find, folder_of_user, list, look, path_of};
+pub use folder::{
+    EXTENSION, State, Summary, default_folder, find, find_begun, folder_of_user, list, look, path_of,
+};
 pub use held::{is_held, with_progress};
 pub use labels::{LABEL_BYTES_MAX, Labels, TAGS_MAX, is_label, labels, set_labels};
 pub use layout::FILE_HEAD;

@@ -2,8 +2,8 @@
 //! the file. Holds the small events the tests write.
 
 use crate::{
-    State, StoreError, Writer, default_folder, each_interval, find, is_held, list, overview, path_of, read,
-    whole,
+    State, StoreError, Writer, default_folder, each_interval, find, find_begun, is_held, list, overview,
+    path_of, read, whole,
 };
 use fathom_schema::{
     EnvironmentFact, ErrorPolicy, Event, HostSample, Interval, KindTally, LatencySum, LatencyTally, Moments,
@@ -542,7 +542,8 @@ fn find_takes_last_an_identity_a_beginning_or_a_path() {
     let newest = folder.path().join(format!("7{}.fathom", &LATER[1..]));
     for left in [&b""[..], b"garbage"] {
         fs::write(&newest, left).unwrap();
-        assert_eq!(find("last").unwrap(), second);
+        assert_eq!(find_begun(folder.path(), "last").unwrap(), (second.clone(), 1));
+        assert_eq!(find("last").unwrap(), newest);
     }
     fs::remove_file(&newest).unwrap();
     let ambiguous = find("01JD3T").unwrap_err().to_string();

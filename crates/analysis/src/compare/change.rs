@@ -4,7 +4,7 @@
 
 use super::side::Replicates;
 use crate::statistics::{
-    Sample, correlation_allowed, memory, subsession_means, subsessions, t_quantile, welch,
+    Sample, autocorrelation, correlation_allowed, memory, subsession_means, subsessions, t_quantile, welch,
 };
 
 /// Values of a side, and how finely they are told.
@@ -117,16 +117,19 @@ fn of_rounds(values: &[f64]) -> Sample {
 fn of_intervals(values: &[f64]) -> Option<Sample> {
     let found = subsessions(values)?;
     let lasts = memory(values);
-    if lasts > found.length {
+    // A series that is short for its memory has too few of them to show that they resemble one another.
+    let (sample, resemblance) = if lasts > found.length {
         let means = subsession_means(values, lasts);
-        return (means.len() >= 2).then(|| Sample { mean: found.sample.mean, ..Sample::of(&means) });
-    }
+        (Sample { mean: found.sample.mean, ..Sample::of(&means) }, autocorrelation(&means, found.sample.mean))
+    } else {
+        (found.sample, if found.is_independent { 0.0 } else { found.correlation })
+    };
     // Those that resemble their neighbours are worth fewer, by what such a series forgets from one to the next (Bayley &
     // Hammersley 1946, of a first-order autoregression); those that are unlike them are worth more, which is left alone.
-    let resemblance = if found.is_independent { 0.0 } else { found.correlation.max(0.0) };
-    let worth = found.sample.count as f64 * (1.0 - resemblance) / (1.0 + resemblance);
+    let resemblance = resemblance.max(0.0);
+    let worth = sample.count as f64 * (1.0 - resemblance) / (1.0 + resemblance);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "no more than there are")]
-    let sample = Sample { count: worth.floor() as usize, ..found.sample };
+    let sample = Sample { count: worth.floor() as usize, ..sample };
     (sample.count >= 2).then_some(sample)
 }
 

@@ -88,6 +88,7 @@ pub(super) fn percentiles(sides: &Sides<'_>) -> Vec<Metric> {
             // What comes and goes slowly leaves few stretches of a long run: Student's t allows for that as well.
             _ if (2..BLOCKS_MIN).contains(&blocks) && intervals >= BLOCKS_MIN => {
                 change_interval(&left.sample(), &right.sample(), change, level)
+                    .map(|found| widened(found, change, left.off() + right.off(), 1.0))
             }
             ratios => ratios.filter(|_| blocks >= BLOCKS_MIN).map(|ratios| {
                 let times = resampled_too_narrow(blocks, told, level);

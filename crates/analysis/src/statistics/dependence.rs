@@ -74,7 +74,7 @@ pub fn memory(values: &[f64]) -> usize {
     let count = values.len().max(1) as f64;
     let shown = autocorrelation(values, Sample::of(values).mean);
     let resemblance = (shown + (1.0 + 4.0 * shown) / count).min(CORRELATION_ALLOWED);
-    if resemblance <= 2.0 / count.sqrt() {
+    if shown <= 2.0 / count.sqrt() {
         return 1;
     }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 1 to 39")]

@@ -267,7 +267,7 @@ const fn exit_of(verdict: Verdict) -> Exit {
 
 /// The runs of a side, as they are named on the command line.
 fn read(folder: &Path, words: &str) -> Result<Side, (Exit, String)> {
-    read_all(words.split(',').map(|which| fathom_store::find(folder, which)))
+    read_all(words.split(',').map(|which| super::found(folder, which)))
 }
 
 /// The runs of a side, of the files that were found.

@@ -407,6 +407,7 @@ fn run_part(
     let is_over = trigger.is_pulled() || matches!(exit, Exit::Signal(_));
     let mut record = done.record(Detail::Whole).map_err(|reason| {
         terminal::message(&format!("error: {}", diagnose::printable(&reason)));
+        trigger.run_command();
         Exit::Target
     })?;
     if done.path().is_none() {

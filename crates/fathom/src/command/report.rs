@@ -20,7 +20,7 @@ pub(crate) fn run(args: &ReportArgs) -> Exit {
         return Exit::Usage;
     }
     let folder = store_folder(args.store.as_ref());
-    fathom_store::find(&folder, &args.run).and_then(|path| show(&path, args)).unwrap_or_else(|error| {
+    super::found(&folder, &args.run).and_then(|path| show(&path, args)).unwrap_or_else(|error| {
         terminal::message(&format!("error: {error}"));
         match error {
             StoreError::NotFound { .. } | StoreError::Ambiguous { .. } => Exit::Usage,

@@ -58,7 +58,7 @@ pub(crate) fn run(args: &ServeArgs) -> Exit {
 
 /// The part of an address that leads to the page of a run in the store.
 fn page_of(store: &Path, which: &str) -> Result<String, String> {
-    let path = fathom_store::find(store, which).map_err(|error| error.to_string())?;
+    let path = super::found(store, which).map_err(|error| error.to_string())?;
     let id = path.file_stem().filter(|_| path.parent() == Some(store));
     let id = id.and_then(std::ffi::OsStr::to_str).ok_or_else(|| {
         format!("{} is not in {}; name its folder with --store", path.display(), store.display())

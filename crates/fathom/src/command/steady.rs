@@ -113,7 +113,7 @@ fn try_run(args: &SteadyArgs) -> Result<Exit, Exit> {
     let store = store_folder(args.manner.store.as_ref());
     let (asked, earlier) = match &args.conditions.resume {
         Some(run) => {
-            let record = fathom_store::find(&store, run).and_then(|path| fathom_store::read(&path));
+            let record = super::found(&store, run).and_then(|path| fathom_store::read(&path));
             let (asked, earlier) = record
                 .map_err(|error| error.to_string())
                 .and_then(left)

@@ -229,17 +229,28 @@ impl<'a> Reader<'a> {
         echoed
     }
 
+    fn no_folder(&mut self, folder: &str, reason: &str, place: Span) {
+        let message = format!("opendir={folder}: {reason}");
+        self.faults.error("fio.no-folder", place, message, "name a folder with files in it");
+    }
+
     fn job(&mut self, section: &str, span: Span, mut settings: Settings, options: Given) {
+        let mut empty = None;
         for folder in std::mem::take(&mut settings.files.folders) {
-            // One with nothing in it adds nothing to names that there are.
-            let has_others = !settings.files.names.is_empty();
-            let added = (self.surroundings.below)(&folder)
-                .and_then(|new| if new.is_empty() && has_others { Ok(()) } else { settings.files.add(new) });
+            let added = match (self.surroundings.below)(&folder) {
+                Ok(new) if new.is_empty() => {
+                    empty.get_or_insert(folder);
+                    continue;
+                }
+                found => found.and_then(|new| settings.files.add(new)),
+            };
             if let Err(reason) = added {
-                let message = format!("opendir={folder}: {reason}");
-                let help = "name a folder with files in it";
-                self.faults.error("fio.no-folder", settings.span("opendir", span), message, help);
+                self.no_folder(&folder, &reason, settings.span("opendir", span));
             }
+        }
+        // One with nothing in it adds nothing to names that there are.
+        if let Some(folder) = empty.filter(|_| settings.files.names.is_empty()) {
+            self.no_folder(&folder, "it names no file", settings.span("opendir", span));
         }
         if let Some(most) = settings.files.most.take() {
             settings.files.count = settings.files.count.min(most);

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// Operations per second that the server does.
 const SERVED: f64 = 1000.0;
-/// Comparisons of each case; of one in twenty that are wrong, four are 2.5 standard errors above.
+/// Comparisons of each case; of one in twenty that are wrong, four are 2.1 standard errors above.
 const COMPARISONS: u64 = 30;
 
 /// M/M/1 at a share of what it does, for so many seconds, after it has come to rest (Lindley 1952).

@@ -145,7 +145,7 @@ fn tell_single(all: &[Stall], whose: &[Whose], view: &StepView<'_>, found: &mut 
     for stall in all {
         found.mark(view, instant(stall.began_s), format!("stall, {}", time(stall.length_s)));
     }
-    let alike = whose.iter().filter(|whose| *whose == of_longest).count();
+    let alike = whose.iter().filter(|whose| whose.is_alike(of_longest)).count();
     let times = match alike {
         1 => "once".to_owned(),
         count => format!("{count} times, at the longest"),

@@ -26,6 +26,11 @@ pub(super) enum Whose {
 }
 
 impl Whose {
+    /// Whether it is of the same: of a part, whatever share of the whole went on each time.
+    pub(super) fn is_alike(&self, other: &Self) -> bool {
+        matches!((self, other), (Self::Part(_), Self::Part(_))) || self == other
+    }
+
     /// What stopped, for people.
     pub(super) fn words(&self) -> String {
         match self {
@@ -75,6 +80,9 @@ pub(super) fn narrowed(stall: &mut Stall, seconds: &[Second], usual: &Usual, vie
     }
     // Those at its ends hold what was done before it and after it.
     let within = &seconds[(stall.from + 1).min(stall.to)..stall.to.max(stall.from + 2) - 1];
+    if within.is_empty() {
+        return Whose::All;
+    }
     let left = within.iter().map(|second| second.iops).sum::<f64>() / within.len() as f64 / usual.iops;
     if stall.slowest_s >= PART_TIMES * stall.lost_s && left >= PART_MIN {
         stall.length_s = stall.slowest_s;

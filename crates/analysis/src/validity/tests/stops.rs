@@ -489,7 +489,7 @@ fn a_stream_that_stops_beside_others_is_named() {
 /// One of four devices that a stream goes to.
 #[test]
 fn a_stall_of_a_part_of_what_a_stream_goes_to_is_no_stop_of_all() {
-    let mut all = beside(4, 4, 1, &[(30.0, 5.0)]);
+    let mut all = beside(4, 4, 1, &[(12.0, 4.0), (30.0, 5.0)]);
     let parts: Vec<_> = all.steps[0].intervals.drain(60..).collect();
     for (at, part) in parts.into_iter().enumerate() {
         fathom_metrics::merge_tally(&mut all.steps[0].intervals[at % 60].tally, &part.tally);
@@ -498,6 +498,6 @@ fn a_stall_of_a_part_of_what_a_stream_goes_to_is_no_stop_of_all() {
     step.started.step.streams.truncate(1);
     step.finished.as_mut().expect("it ended").streams.truncate(1);
     let found = told(&all);
-    let begin = "stall: throughput fell to 75 % of what is usual once for about 5.0";
+    let begin = "stall: throughput fell to 75 % of what is usual 2 times, at the longest for about 5.0";
     assert!(found.len() == 1 && found[0].starts_with(begin), "{found:#?}");
 }

@@ -57,12 +57,20 @@ pub(super) fn of_failure(record: &Record) -> Option<(Vec<String>, i32)> {
     let is_named = |stream: &&Stream| {
         let extents = stream.workers.iter().flat_map(|worker| &worker.extents);
         let mut targets = extents.filter_map(|extent| step.targets.get(extent.target as usize));
-        targets.any(|target| reason.contains(&target.name))
+        targets.any(|target| names(reason, &target.name))
     };
-    let names =
-        |streams: &mut dyn Iterator<Item = &Stream>| streams.map(|one| one.name.clone()).collect::<Vec<_>>();
-    let named = names(&mut step.streams.iter().filter(is_named));
-    Some((if named.is_empty() { names(&mut step.streams.iter()) } else { named }, errno))
+    let named: Vec<String> = step.streams.iter().filter(is_named).map(|stream| stream.name.clone()).collect();
+    let all = || step.streams.iter().map(|stream| stream.name.clone()).collect();
+    Some((if named.is_empty() { all() } else { named }, errno))
+}
+
+/// Whether a sentence names a file: as a word of its own, and not as a part of a longer name.
+fn names(sentence: &str, file: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '/');
+    sentence.match_indices(file).any(|(at, _)| {
+        let (before, after) = (&sentence[..at], &sentence[at + file.len()..]);
+        !before.ends_with(is_part) && !after.starts_with(is_part)
+    })
 }
 
 /// The error that a job failed with, which counts in the exit code; 0 where it has none or goes on after such.

@@ -7,9 +7,6 @@ use super::super::values::pattern;
 use fathom_model::{ContentSource, Freshness, RepeatKind, Span, WorkloadOptions};
 use fathom_units::{Bytes, Ratio};
 
-/// The largest piece that a chunk may be, bytes.
-const WHOLE_BLOCK: u64 = 1 << 30;
-
 /// What writes carry.
 pub(super) fn set(
     options: &mut WorkloadOptions,
@@ -47,8 +44,9 @@ pub(super) fn set(
     if compress > 0 {
         let place = settings.span("buffer_compress_percentage", span);
         options.compressible.set(share(compress), place);
-        // Of 0 it is a whole block, whatever its size: no block is larger than a chunk may be.
-        let chunk = if content.chunk == 0 { WHOLE_BLOCK } else { content.chunk };
+        // No chunk is larger than the smallest block that is written, and one of 0 is as large (io_u.c).
+        let least = super::block_sizes(settings)[1].0.max(1);
+        let chunk = if content.chunk == 0 { least } else { content.chunk.min(least) };
         options.compress_chunk.set(Bytes(chunk), settings.span("buffer_compress_chunk", place));
     }
     if content.dedupe > 0 {

@@ -64,6 +64,8 @@ fn order(word: &str, postfix: Option<&str>) -> Result<FileOrder, String> {
     };
     match word {
         "sequential" => Ok(FileOrder::Sequential),
+        // As with fio: of none it stays with the file that it drew first.
+        "random" if postfix.is_some_and(|text| count(text) == 0) => Ok(FileOrder::Random(u32::MAX)),
         "random" => Ok(FileOrder::Random(every())),
         "zipf" => match number(first, 1.1)? {
             // All are as popular then.
@@ -71,7 +73,7 @@ fn order(word: &str, postfix: Option<&str>) -> Result<FileOrder, String> {
             theta if theta > 0.0 && theta != 1.0 && theta.is_finite() => {
                 Ok(FileOrder::Zipf(theta, center()?, 1))
             }
-            theta => Err(format!("zipf needs a theta above 0 that is not 1; {theta} is not")),
+            theta => Err(format!("zipf needs a theta of 0 or more that is not 1; {theta} is not")),
         },
         "pareto" => match number(first, 0.2)? {
             h if h > 0.0 && h < 1.0 => Ok(FileOrder::Pareto(h, center()?, 1)),
@@ -105,6 +107,7 @@ mod tests {
             ("roundrobin", Some("0"), FileOrder::Sequential),
             ("roundrobin", Some("x"), FileOrder::Sequential),
             ("random", Some("8x"), FileOrder::Random(8)),
+            ("random", Some("0"), FileOrder::Random(u32::MAX)),
             ("zipf", Some("0"), FileOrder::Random(1)),
         ] {
             assert_eq!(order(word, postfix), Ok(expect), "{word}:{postfix:?}");
