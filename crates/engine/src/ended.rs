@@ -70,6 +70,21 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         }
     }
 
+    /// Takes out of the cell what was in flight from the edge `at` on, slot-nanoseconds, which the next one is to count: an edge is
+    /// seen late where a worker had no CPU. Behind a ramp it is what makes the part that [`Self::note_uncounted`] takes off.
+    pub(crate) fn take_beyond(&mut self, at: Nanos) -> u64 {
+        // One operation at a time is counted when it ends, and what is read back has no queue.
+        if E::SYNCHRONOUS || self.state == State::Verify {
+            return 0;
+        }
+        let late = self.integrated_until.min(self.times.measure_end).since(at);
+        let in_flight = self.in_flight() as u64;
+        let counted = &mut self.recorder.cell.in_flight_ns;
+        let beyond_ns = (in_flight * late.0).min(*counted);
+        *counted -= beyond_ns;
+        beyond_ns
+    }
+
     /// Counts what was in flight after the end of what is measured, when the last of it has completed.
     pub(crate) fn count_outside(&mut self, end: Nanos) {
         // Reading back between two rounds has operations of its own in flight.

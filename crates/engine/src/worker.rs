@@ -601,7 +601,9 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             self.come_due(at);
         }
         self.complete_cell();
+        let beyond_ns = self.take_beyond(at);
         self.recorder.rotate(at.since(self.times.step_start), next, may_merge);
+        self.recorder.cell.in_flight_ns += beyond_ns;
     }
 
     /// After the last completion: the last cell goes, and what the worker used is summed up. `farewell` is called before

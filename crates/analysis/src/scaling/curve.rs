@@ -398,10 +398,12 @@ pub(crate) fn anywhere(value: f64, off: f64, random: &mut fastrand::Rng) -> f64 
 /// That latencies are as exact as they are told.
 pub const EXACT: fn(f64) -> f64 = |_| 0.0;
 
-/// All rows are of one load, which is none to be drawn.
+/// All rows are of one load, which is none to be drawn. Each counts for its latency as often as it had operations, which is by
+/// its throughput: one that was held up has few, and their mean is no mean of the load's.
 fn mean(group: &[[f64; 3]], draw: &Redraw) -> [f64; 3] {
-    let of = |at: usize| draw.mean(group.iter().map(|row| row[at]));
-    [group[0][0], of(1), of(2)]
+    let x = draw.mean(group.iter().map(|row| row[1]));
+    let waited = draw.mean(group.iter().map(|row| row[1] * row[2]));
+    [group[0][0], x, waited / x]
 }
 
 /// The loads and the throughputs between which rows first cross the limit, where they are too far apart to tell where.
@@ -439,5 +441,26 @@ fn limit_of(at: Option<[f64; 2]>, seconds: f64, [n, x]: [Option<(f64, f64)>; 2])
         is_extrapolated: false,
         is_exceeded: false,
         is_exceeded_at_first: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of three measurements of a load one was held up for nearly all of its time: it did few operations, so that those of the load
+    /// together hardly took longer. Their mean is N/X of the mean throughput (Little).
+    #[test]
+    fn a_load_has_the_mean_of_its_operations() {
+        let points: Vec<Point> = [(1.0, 12_200.0), (1.0, 12_100.0), (1.0, 79.0), (2.0, 800.0), (2.0, 810.0)]
+            .map(|(n, x)| Point { n, x })
+            .to_vec();
+        let latencies: Vec<f64> = points.iter().map(|point| point.n / point.x).collect();
+        let found = measured_limit(&points, &latencies, &EXACT, 1e-3);
+        assert!(!found.is_exceeded && !found.is_exceeded_at_first, "{found:?}");
+        let [first, second] = [3.0 / (12_200.0 + 12_100.0 + 79.0), 2.0 * 2.0 / (800.0 + 810.0)];
+        let expect = 1.0 + (1e-3 - first) / (second - first);
+        let found = found.n.expect("it is reached between the two loads").value;
+        assert!((found / expect - 1.0).abs() < 1e-9, "{found}, {expect}");
     }
 }

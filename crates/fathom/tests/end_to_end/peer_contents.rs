@@ -39,6 +39,8 @@ fn what_compresses_is_the_pattern_or_zeroes() {
         "--buffer_compress_percentage=50 --buffer_pattern=0x41 --refill_buffers",
         "--buffer_pattern=0x41 --buffer_compress_percentage=50 --refill_buffers",
         "--buffer_pattern=0x414243 --buffer_compress_percentage=75 --buffer_compress_chunk=1000",
+        "--buffer_pattern=0x41 --buffer_compress_percentage=50 --buffer_compress_chunk=0",
+        "--buffer_pattern=0x41 --buffer_compress_percentage=50 --buffer_compress_chunk=64k",
         "--buffer_pattern=0x41 --buffer_compress_percentage=100",
         "--buffer_compress_percentage=100",
         "--buffer_pattern=0x41 --buffer_compress_percentage=0",

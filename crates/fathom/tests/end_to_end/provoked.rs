@@ -2,7 +2,7 @@
 //! page cache, settings that change meanwhile. Those of constructed records are in `analysis/validity/tests`.
 
 use crate::support::device::{Stage, image, text, with_root};
-use crate::support::{Bench, FATHOM, noise, tool};
+use crate::support::{Bench, FATHOM, noise, number, tool};
 use rustix::fs::{Mode, OFlags};
 use std::fs;
 use std::io::Write;
@@ -286,4 +286,33 @@ fn streams_of_one_region_and_random_writes_that_leave_blocks_out_are_told() {
     bench.write("job.toml", job("random", "coverage = 'once-per-pass'\n"));
     bench.fathom("run job.toml --overwrite --quiet").expect(0, &[]);
     assert_eq!(told(&bench, "region.part-touched"), None);
+}
+
+/// A process that stands still over the end of its ramp sees that late, with a full queue: what was in flight since then is of the
+/// measured time.
+#[test]
+fn an_edge_that_is_seen_late_leaves_what_is_in_flight_to_what_follows() {
+    with_root("an_edge_that_is_seen_late_leaves_what_is_in_flight_to_what_follows", |bench, stage| {
+        let device = full_device(bench, stage)?;
+        let load = "--access random --queue-depth 8 --rate 2000000/s --ramp 3s --time 8s";
+        let mut running = bench.start(&format!("run --target {device} {load}"));
+        running.wait_for("1 s  ");
+        running.signal(rustix::process::Signal::STOP);
+        // The clock goes on meanwhile.
+        let meanwhile = "[target.t]\nkind = \"null\"\nsize = \"1GiB\"\n[stream.s]\n[stage.main]\ntime = \"4s\"\n";
+        let meanwhile = bench.write("meanwhile.toml", meanwhile);
+        bench.fathom(&format!("run {} --store another --quiet", text(&meanwhile))).expect(0, &[]);
+        running.signal(rustix::process::Signal::CONT);
+        running.ended();
+        let report = bench.report();
+        let stream = &report["steps"][0]["streams"][0];
+        let held = number(stream, "/queue_depth_held");
+        assert!((7.5..8.01).contains(&held), "{held} of the 8 that always were: {stream:#}");
+        for interval in stream["series"].as_array().expect("a list") {
+            let held = number(interval, "/queue_depth_held");
+            assert!(held < 8.01, "{held} of 8: {interval:#}");
+        }
+        assert_eq!(told(bench, "little.accounting"), None);
+        Ok(())
+    });
 }

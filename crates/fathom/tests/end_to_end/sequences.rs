@@ -365,7 +365,10 @@ fn an_opened_folder_has_as_many_files_as_asked_for() {
     for name in ["x", "y", "z"] {
         bench.write(&format!("od/{name}"), [1; 16 << 10]);
     }
+    std::fs::create_dir(bench.path("empty")).expect("the folder is ours");
     for (options, files) in [
+        ("--filename=od/x --opendir=empty", 1),
+        ("--opendir=od --opendir=empty", 3),
         ("--opendir=od", 3),
         ("--opendir=od --nrfiles=2", 2),
         ("--opendir=od --nrfiles=1", 1),

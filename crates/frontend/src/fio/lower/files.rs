@@ -39,16 +39,22 @@ pub(super) fn set_order(options: &mut WorkloadOptions, settings: &Settings, span
 }
 
 /// The number that a text begins with, as `atoi` reads it: 0 where it begins with none.
-fn count(text: &str) -> u32 {
-    let digits = text.trim_start();
-    let digits = digits.strip_prefix('+').unwrap_or(digits);
-    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
-    if end == 0 { 0 } else { digits[..end].parse().unwrap_or(u32::MAX) }
+fn count(text: &str) -> i64 {
+    let text = text.trim_start();
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let sign = if text.starts_with('-') { -1 } else { 1 };
+    let end = unsigned.find(|c: char| !c.is_ascii_digit()).unwrap_or(unsigned.len());
+    if end == 0 { 0 } else { sign * unsigned[..end].parse().unwrap_or(i64::from(i32::MAX)) }
+}
+
+/// How many operations go to a file by that number; none where it is not above 0, after which fio never leaves the file.
+fn operations(text: &str) -> Option<u32> {
+    u32::try_from(count(text)).ok().filter(|&operations| operations > 0)
 }
 
 /// An order of service by its word and what follows it: a number of operations, or a parameter and a centre.
 fn order(word: &str, postfix: Option<&str>) -> Result<FileOrder, String> {
-    let every = || postfix.map_or(1, count).max(1);
+    let every = postfix.map_or(Some(1), operations);
     let (first, center) = match postfix.and_then(|text| text.split_once(':')) {
         Some((first, center)) => (Some(first), Some(center)),
         None => (postfix, None),
@@ -65,8 +71,7 @@ fn order(word: &str, postfix: Option<&str>) -> Result<FileOrder, String> {
     match word {
         "sequential" => Ok(FileOrder::Sequential),
         // As with fio: of none it stays with the file that it drew first.
-        "random" if postfix.is_some_and(|text| count(text) == 0) => Ok(FileOrder::Random(u32::MAX)),
-        "random" => Ok(FileOrder::Random(every())),
+        "random" => Ok(FileOrder::Random(every.unwrap_or(u32::MAX))),
         "zipf" => match number(first, 1.1)? {
             // All are as popular then.
             0.0 => Ok(FileOrder::Random(1)),
@@ -88,8 +93,7 @@ fn order(word: &str, postfix: Option<&str>) -> Result<FileOrder, String> {
             percent => Err(format!("a deviation of {percent} percent is outside 0 to 100")),
         },
         // As with fio: after none it never goes on to the next one.
-        _ if postfix.is_some_and(|text| count(text) == 0) => Ok(FileOrder::Sequential),
-        _ => Ok(FileOrder::RoundRobin(every())),
+        _ => Ok(every.map_or(FileOrder::Sequential, FileOrder::RoundRobin)),
     }
 }
 
@@ -105,6 +109,8 @@ mod tests {
             ("roundrobin", Some(" +3"), FileOrder::RoundRobin(3)),
             // Of none it never goes on to the next.
             ("roundrobin", Some("0"), FileOrder::Sequential),
+            ("roundrobin", Some("-3"), FileOrder::Sequential),
+            ("random", Some("-3"), FileOrder::Random(u32::MAX)),
             ("roundrobin", Some("x"), FileOrder::Sequential),
             ("random", Some("8x"), FileOrder::Random(8)),
             ("random", Some("0"), FileOrder::Random(u32::MAX)),
