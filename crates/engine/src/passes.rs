@@ -2,6 +2,7 @@
 //! each pass may use up. It does not know what ends a pass before its bytes do.
 
 use crate::demands::FlowShare;
+use crate::outcome::Account;
 use crate::worker::{Slot, State, Worker};
 use fathom_io::clock::Clock;
 use fathom_io::{Engine, OpenTarget, Setup};
@@ -116,7 +117,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
 
     /// A stream that outlasts its ramp does as many operations behind it as are asked for, where bytes and passes count all
     /// along: fio's rule.
-    pub(crate) fn count_operations_anew(&mut self) {
+    fn count_operations_anew(&mut self) {
         if let (true, None, Quota::AtMost(operations)) =
             (self.stream.limits.ramp_counts, &self.flow, self.stream.limits.operations)
         {
@@ -129,6 +130,26 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         if self.stream.limits.ramp_counts && self.recorder.phase() == Phase::Ramp {
             self.times.measure_start = self.times.start;
         }
+    }
+
+    /// The ramp is over at `at`. Where it counts and all there is to do has been issued in it, what is still in flight is of it as well:
+    /// the stream ends in its ramp.
+    pub(crate) fn end_ramp(&mut self, at: Nanos) {
+        if self.stream.limits.ramp_counts && self.spent() && self.flow.is_none() {
+            self.begin_next_pass();
+        }
+        if self.state == State::Drain {
+            self.hand_over(at, Phase::Ramp, false);
+        } else {
+            self.hand_over(at, Phase::Measure, false);
+            // Where writes are read back, those of the ramp are left alone, and what counts begins by itself.
+            self.state = if self.has_rounds() { State::Drain } else { State::Measure };
+            self.count_operations_anew();
+            self.account = Account::open();
+            self.last_completion = at;
+            self.in_flight_at_start = self.in_flight();
+        }
+        self.keep_together(at);
     }
 
     /// How many of `wanted` operations the quotas still allow, and takes them off.

@@ -166,7 +166,7 @@ pub(crate) struct Worker<'a, E, C> {
     /// When the rest of the last short operation had been moved: later than what was reaped beside it and counted after it.
     pub(crate) last_rest: Nanos,
     /// In flight where what counts began.
-    in_flight_at_start: usize,
+    pub(crate) in_flight_at_start: usize,
     /// Of an open loop that left more in flight than it found: when its time ends.
     pub(crate) surplus: Option<Surplus>,
     /// The in-flight time beyond the time asked for that does not count so far, in slot-nanoseconds.
@@ -525,16 +525,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
                     self.give_search_up();
                     self.state = State::Drain;
                 }
-                State::Ramp if at >= self.times.measure_start && !self.searches() => {
-                    self.hand_over(at, Phase::Measure, false);
-                    // Where writes are read back, those of the ramp are left alone, and what counts begins by itself.
-                    self.state = if self.has_rounds() { State::Drain } else { State::Measure };
-                    self.count_operations_anew();
-                    self.account = Account::open();
-                    self.last_completion = at;
-                    self.in_flight_at_start = self.in_flight();
-                    self.keep_together(at);
-                }
+                State::Ramp if at >= self.times.measure_start && !self.searches() => self.end_ramp(at),
                 State::Measure if at >= self.times.measure_end => {
                     self.come_due(at);
                     self.leave_surplus();
@@ -567,7 +558,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     }
 
     /// Waits at the edge for the others that live in virtual time.
-    fn keep_together(&mut self, edge: Nanos) {
+    pub(crate) fn keep_together(&mut self, edge: Nanos) {
         if let Some(last) = self.edge.filter(|last| self.is_edge(edge) && *last < edge) {
             self.shared.reach(last, edge);
             self.edge = Some(edge);

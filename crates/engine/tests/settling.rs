@@ -150,6 +150,28 @@ fn a_ramp_that_counts_leaves_the_rest() {
     check_counted_ramp(|limits| limits.time = TimeLimit::Nanoseconds(2000 * MS), 8000, 2.0);
 }
 
+/// All of it goes out at once and comes back behind the ramp.
+#[test]
+fn what_is_issued_in_a_ramp_that_counts_is_reported_whole() {
+    let took = Nanos::millis(1500);
+    for (quota, passes) in [(Quota::AtMost(64 * 4096), 1), (Quota::Unlimited, 1), (Quota::Unlimited, 2)] {
+        let mut stream = stream(EngineKind::Sim, 128);
+        stream.ramp = Nanos::secs(1);
+        stream.limits.time = TimeLimit::Unbounded;
+        stream.limits.ramp_counts = true;
+        stream.limits.bytes = quota;
+        if quota == Quota::Unlimited {
+            stream.limits.passes = Passes::Counted { count: passes, bytes: 64 * 4096, at_least: 0 };
+        }
+        let sim = device(SimService::Constant { ns: took.0 }, 64);
+        let outcome = run(step(TargetKind::Sim(sim), stream));
+        // Of two passes the second begins behind the ramp.
+        assert_eq!(outcome.reads().operations, 64, "{quota:?}, {passes} passes");
+        let expect = if passes == 1 { 1.5 } else { 2.0 };
+        assert!((outcome.seconds() - expect).abs() < 1e-3, "{} s, {passes} passes", outcome.seconds());
+    }
+}
+
 #[test]
 fn what_is_in_flight_counts_when_an_error_ends_a_ramp_that_counts() {
     let operations = |ramp| {
