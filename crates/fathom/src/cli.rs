@@ -130,7 +130,7 @@ pub(crate) enum Command {
 /// What to run: job files, or a target and a few figures.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct JobArgs {
-    /// Job files: native (.toml), fio, or an Iometer configuration (.icf)
+    /// Job files: native (.toml), fio, a parameter file of Vdbench, or an Iometer configuration (.icf)
     #[arg(value_name = "JOB", conflicts_with = "target")]
     pub(crate) jobs: Vec<PathBuf>,
     /// Measure this file or block device without a job file; `null:` and `sim:` need no storage
@@ -407,7 +407,7 @@ pub(crate) struct CheckArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ConvertArgs {
-    /// Job files: native (.toml), fio, or an Iometer configuration (.icf)
+    /// Job files: native (.toml), fio, a parameter file of Vdbench, or an Iometer configuration (.icf)
     #[arg(value_name = "JOB", required = true)]
     pub(crate) jobs: Vec<PathBuf>,
     #[command(flatten)]

@@ -76,6 +76,8 @@ const AT_BOUND: f64 = 1e-9;
 const TRACE: f64 = 1e-9;
 /// Relative residual from which on a fit is exact: data is printed with six digits at best.
 const EXACT: f64 = 1e-6;
+/// Times the sharpness of a bend that its standard error may be to be told: of a hard knee all large ones fit alike.
+const SHARPNESS_TIMES: f64 = 100.0;
 
 /// Splits of the loads that are tried for a hard ceiling: each is a fit of its own.
 const SPLITS_MAX: usize = 64;
@@ -209,7 +211,8 @@ impl Fit {
                 standard_error: covariance
                     .as_ref()
                     .map(|covariance| covariance[at][at].sqrt())
-                    .filter(|error| !at_bound || *error > 0.0),
+                    .filter(|error| !at_bound || *error > 0.0)
+                    .filter(|error| name != "q" || *error < value * SHARPNESS_TIMES),
                 at_bound,
             })
             .collect();

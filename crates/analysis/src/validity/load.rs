@@ -46,6 +46,10 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
             of_stream.push(interval);
         }
     }
+    let is_conditioning = match &view.record.started.question {
+        Some(Question::Steady(question)) => pts::is_conditioning(question, &view.step.started.step),
+        _ => false,
+    };
     for ((stream, measured), intervals) in view.streams().zip(by_stream) {
         let place = view.stream_place(stream);
         // Its load was changed in its ramp: the next step is the one that counts.
@@ -74,12 +78,21 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
                 continue;
             }
             pacing::dropped(measured, &place, found);
+            let has_waited = pacing::all_waited(stream, measured, &place, found);
             found.add(
                 "operations.none",
                 Severity::Invalid,
                 format!("{place}no operation was completed in the measure phase"),
-                "look at the errors, or measure for longer than one operation takes",
+                if has_waited {
+                    "look for what held up the device, or the generator, for all that time, or measure for longer"
+                } else {
+                    "look at the errors, or measure for longer than one operation takes"
+                },
             );
+            continue;
+        }
+        if is_conditioning {
+            // It is over when it is done, and no figure of the test is of it.
             continue;
         }
         little(stream, measured, &intervals, &place, found);

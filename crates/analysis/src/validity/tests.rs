@@ -669,6 +669,14 @@ fn loads_of_a_test() {
     check(&with(&[false]), &[]);
     check(&with(&[true, false]), &[("pts.load-repeated", Severity::Info)]);
     check(&with(&[true, true, true]), &[("operations.none", Severity::Invalid)]);
+    // What is purged first is over when it is, however soon; a load of a test is to last.
+    let mut short = record(&[StreamShape { seconds: 1, ..base() }]);
+    short.steps[0].started.step.parameters = crate::pts::Place::default().parameters("");
+    for purge in [true, false] {
+        short.started.question = Some(Question::Steady(SteadyQuestion { purge, ..question.clone() }));
+        let is_told = findings(&short).iter().any(|one| one.id == "duration.short");
+        assert_eq!(is_told, !purge);
+    }
     let mut cut = with(&[false, true]);
     cut.steps[1].finished.as_mut().expect("it has ended").stop = Stop::Interrupted;
     cut.finished.as_mut().expect("it has ended").outcome = Outcome::Interrupted { signal: 2 };

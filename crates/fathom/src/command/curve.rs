@@ -6,6 +6,7 @@ use crate::exit::Exit;
 use crate::load::{self, Loaded};
 use crate::{diagnose, terminal};
 use clap::Args;
+use fathom_model::{Job, Setting};
 use fathom_planner::search::{CurveSearch, RateOf, RateSearch, Search, paced};
 use fathom_schema::{LatencyGoal, LoadAxis, Question};
 
@@ -32,9 +33,10 @@ struct CurveQuestion {
     /// Latency whose load is asked for, e.g. 1ms (the mean's) or 'p99<2ms'; may be given several times
     #[arg(long, value_name = "LIMIT", default_value = "1ms")]
     latency: Vec<LatencyGoal>,
-    /// What grows: depth (operations in flight) or rate (offered per second, after a step at full speed)
-    #[arg(long, value_name = "LOAD", default_value = "depth")]
-    over: LoadAxis,
+    /// What grows: depth (operations in flight) or rate (offered per second, after a step at full speed) [default: depth, or
+    /// rate where the job has a curve of its own]
+    #[arg(long, value_name = "LOAD", hide_default_value = true)]
+    over: Option<LoadAxis>,
     /// Loads to measure instead of those that are found: depths such as 1,2,4, or rates such as 10k,20k or 10%,50%,100% of
     /// full speed
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
@@ -48,8 +50,6 @@ struct CurveQuestion {
 }
 
 pub(crate) fn run(args: &CurveArgs) -> Exit {
-    let CurveQuestion { latency, over, at: _, max_depth: _, replicates: _ } = &args.question;
-    let question = Question::Curve { limits: latency.clone(), over: *over };
     let QuickArgs { queue_depth, rate, .. } = &args.job.quick;
     if queue_depth.is_some() {
         terminal::message("error: --queue-depth is what a curve goes through; bound it with --max-depth");
@@ -61,8 +61,12 @@ pub(crate) fn run(args: &CurveArgs) -> Exit {
         );
         return Exit::Usage;
     }
-    let loaded = load::load(&super::brief(&args.job, "5s", "1s"));
-    search(&args.question, &loaded)
+    let mut loaded = load::load(&super::brief(&args.job, "5s", "1s"));
+    let shares = take_shares(&mut loaded.job);
+    let own = if shares.is_empty() { LoadAxis::Depth } else { LoadAxis::Rate };
+    let over = args.question.over.unwrap_or(own);
+    let question = Question::Curve { limits: args.question.latency.clone(), over };
+    search(&args.question, over, &shares, &loaded)
         .map_err(|reason| {
             terminal::message(&format!("error: {}", diagnose::printable(&reason)));
             Exit::Usage
@@ -71,9 +75,21 @@ pub(crate) fn run(args: &CurveArgs) -> Exit {
         .unwrap_or_else(|exit| exit)
 }
 
-/// The search that the question asks for, or what is wrong with it.
-fn search(question: &CurveQuestion, loaded: &Loaded) -> Result<Search, String> {
-    let CurveQuestion { latency, over, at, max_depth, replicates } = question;
+/// The shares of full speed that a job goes through by itself (Vdbench's `iorate=curve`), which it does not any more: the search does.
+fn take_shares(job: &mut Job) -> Vec<RateOf> {
+    let [stage] = job.stages.as_mut_slice() else { return Vec::new() };
+    let curve = std::mem::replace(&mut stage.options.curve, Setting::with_default(Vec::new()));
+    curve.get().iter().copied().map(RateOf::Share).collect()
+}
+
+/// The search that the question asks for, or what is wrong with it. `own`: the rates that the job has, where none are asked for.
+fn search(
+    question: &CurveQuestion,
+    over: LoadAxis,
+    own: &[RateOf],
+    loaded: &Loaded,
+) -> Result<Search, String> {
+    let CurveQuestion { latency, over: _, at, max_depth, replicates } = question;
     if let (LoadAxis::Depth, Some((message, _))) = (over, paced(&loaded.job)) {
         return Err(message);
     }
@@ -95,6 +111,7 @@ fn search(question: &CurveQuestion, loaded: &Loaded) -> Result<Search, String> {
                 .iter()
                 .map(|text| text.parse().map_err(|reason| format!("--at: {reason}")))
                 .collect::<Result<Vec<RateOf>, String>>()?;
+            let rates = if rates.is_empty() { own.to_vec() } else { rates };
             if !rates.is_empty() {
                 enough(&rates)?;
             }

@@ -181,6 +181,12 @@ fn describe_intent(intent: &Intent) -> String {
     )
 }
 
+/// The share of what its streams reach at full speed that a step of a curve asks for: how many that are is not known before.
+fn share_of_maximum(step: &Step) -> Option<&str> {
+    let share = step.parameters.iter().find(|(path, _)| path == "stage.curve");
+    share.map(|(_, share)| share.as_str()).filter(|share| *share != "max")
+}
+
 fn describe_step(number: usize, step: &Step) -> String {
     let mut text = format!("  {number:>3}  {}", step.name);
     if step.pause_before > Nanos::ZERO {
@@ -199,7 +205,10 @@ fn describe_step(number: usize, step: &Step) -> String {
                 let mean = if course.is_empty() { "" } else { " on average" };
                 // A few a minute are a rate as well.
                 let rate = if *rate < 100.0 { Iops(*rate).to_string() } else { format!("{rate:.0}") };
-                format!(", {rate} per second{mean}")
+                match share_of_maximum(step) {
+                    Some(share) => format!(", {share} of its maximum, which the run finds{mean}"),
+                    None => format!(", {rate} per second{mean}"),
+                }
             }
             fathom_schema::Pacing::Closed { .. } => {
                 let most = |rate: &fathom_schema::KindRate| {

@@ -302,6 +302,17 @@ fn a_plan_tells_what_would_happen_and_does_nothing() {
     let plan = bench.fathom("plan sizes.toml");
     let sizes = "sizes: 4 KiB 30 %, 8 KiB 35 %, 16 KiB to 64 KiB 35 %";
     assert!(plan.expect(0, &[]).out.contains(sizes), "{plan:#?}");
+    // How fast the targets are is not known before.
+    bench.write(
+        "curve.toml",
+        "[target.t]\nkind = \"null\"\n[stream.s]\n[stage.m]\ntime = \"1m\"\ncurve = [\"50%\"]\n",
+    );
+    let plan = bench.fathom("plan curve.toml");
+    assert!(
+        plan.expect(0, &[]).out.contains(", 50% of its maximum, which the run finds, at most"),
+        "{plan:#?}"
+    );
+    assert!(!plan.out.contains("per second"), "{plan:#?}");
 }
 
 #[test]

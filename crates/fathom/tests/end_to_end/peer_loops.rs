@@ -310,6 +310,8 @@ fn files_with_a_part_below_a_block_are_begun_in_order() {
 #[test]
 fn after_no_operation_a_file_is_never_left() {
     let test = "after_no_operation_a_file_is_never_left";
-    let of = |postfix| format!("--rw=write --bs=4k --size=64k --nrfiles=3 --file_service_type=roundrobin:{postfix}");
+    let of = |postfix| {
+        format!("--rw=write --bs=4k --size=64k --nrfiles=3 --file_service_type=roundrobin:{postfix}")
+    };
     check(test, &[(&of("0"), 0), (&of("-3"), 0)]);
 }

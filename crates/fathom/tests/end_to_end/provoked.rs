@@ -299,7 +299,8 @@ fn an_edge_that_is_seen_late_leaves_what_is_in_flight_to_what_follows() {
         running.wait_for("1 s  ");
         running.signal(rustix::process::Signal::STOP);
         // The clock goes on meanwhile.
-        let meanwhile = "[target.t]\nkind = \"null\"\nsize = \"1GiB\"\n[stream.s]\n[stage.main]\ntime = \"4s\"\n";
+        let meanwhile =
+            "[target.t]\nkind = \"null\"\nsize = \"1GiB\"\n[stream.s]\n[stage.main]\ntime = \"4s\"\n";
         let meanwhile = bench.write("meanwhile.toml", meanwhile);
         bench.fathom(&format!("run {} --store another --quiet", text(&meanwhile))).expect(0, &[]);
         running.signal(rustix::process::Signal::CONT);

@@ -72,6 +72,15 @@ fn a_curve_over_rates_shows_what_a_queue_does() {
     let notes = report["notes"].as_array().expect("a list").iter();
     let engines = notes.filter(|note| note["kind"] == "engine").count();
     assert!(engines <= 1, "told once, not in each of eight steps: {report:#}");
+    // Or a job has them, which goes through them by itself otherwise.
+    let own = EIGHT.replacen("[stream.s]\n", "[stream.s]\narrival = \"constant\"\n", 1);
+    bench.write("own.toml", format!("{own}curve = [\"10%\", \"50%\", \"90%\"]\n"));
+    let document = bench.fathom("curve own.toml --quiet --json --replicates 2").expect(0, &[]).json();
+    assert_eq!(document["over"], "rate");
+    assert_eq!(document["points"].as_array().map(Vec::len), Some(6));
+    close(&document, "/parallel_units", 8.0, 0.02);
+    let document = bench.fathom("curve own.toml --quiet --json --over depth").expect(0, &[]).json();
+    assert_eq!(document["over"], "depth");
     // Depths can be given as well.
     let document = bench
         .fathom("curve eight.toml --quiet --json --at 1,2,4,8,16,32 --replicates 1")

@@ -104,16 +104,18 @@ impl VerifyState {
         bytes
     }
 
-    /// Writes that are known to be there, from the first. Of fio's own files, those that cannot have been in flight, or all
-    /// where there were fewer than the queue is deep: each file has as many places then as writes had finished. Of those that may have
+    /// Writes that are known to be there, from the first. Of fio's own files, those that cannot have been in flight, or all of one
+    /// file where there were fewer than the queue is deep: it has as many places then as writes had finished. Of those that may have
     /// been, where their places in the only file are known (`place_of`, by their number), those up to the first that is not listed, as
     /// fio goes by (`verify_state_should_stop`).
     pub fn known_writes(&self, place_of: Option<&dyn Fn(u64) -> u64>) -> u64 {
         let certain = match (self.finished, self.depth) {
-            (0, 1) => self.writes.min(if self.last.is_empty() { 0 } else { u64::MAX }),
+            // Stopped by a signal, fio 3.33 may do its last write out of turn, in the file of the one before.
+            (0, 1) if self.files == 1 => self.writes.min(if self.last.is_empty() { 0 } else { u64::MAX }),
             (0, depth)
                 if self.writes < u64::from(depth)
-                    && self.last.len() as u64 == self.writes * u64::from(self.files) =>
+                    && self.files == 1
+                    && self.last.len() as u64 == self.writes =>
             {
                 self.writes
             }
@@ -175,7 +177,13 @@ mod tests {
         assert_eq!(VerifyState { depth: 4, ..state.clone() }.known_writes(None), 1);
         let last = vec![(0, 0); 5];
         assert_eq!(VerifyState { depth: 32, last: last.clone(), ..state.clone() }.known_writes(None), 5);
-        assert_eq!(VerifyState { depth: 32, writes: 6, last, ..state.clone() }.known_writes(None), 0);
+        assert_eq!(
+            VerifyState { depth: 32, writes: 6, last: last.clone(), ..state.clone() }.known_writes(None),
+            0
+        );
+        // Of several files the last may be anywhere.
+        let two = |depth, last| VerifyState { depth, last, files: 2, ..state.clone() }.known_writes(None);
+        assert_eq!([two(1, vec![(0, 0), (1, 0)]), two(32, [last.clone(), last].concat())], [4, 0]);
         // The queue is as deep as all that was written, and of that the third is not listed: or the first, or none.
         let place = |number: u64| 0x1000 + number * 0x1000;
         let of = |numbers: &[u64]| {

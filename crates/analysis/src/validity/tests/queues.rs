@@ -427,3 +427,33 @@ fn a_device_that_falls_behind_has_levels_in_an_open_loop() {
     let all = findings(&record_of(Exponential, 1000.0, &found, 30_000));
     assert!(all.iter().any(|one| one.id == "behaviour.cliff"), "{all:#?}");
 }
+
+/// A device that stands still all the time: that nothing was done does not hide what waited. What a slot could take is no backlog.
+#[test]
+fn what_waited_is_told_where_nothing_was_done() {
+    for (waiting, is_told) in [(2096, true), (DEPTH as u64, false)] {
+        let pacing = Pacing::Open {
+            rate: 100.0,
+            arrival: Arrival::Constant,
+            course: Vec::new(),
+            backlog: Backlog::Keep,
+        };
+        let mut record = record(&[StreamShape { pacing, queue_depth: DEPTH as u32, ..base() }]);
+        record.steps[0].intervals.clear();
+        let worker = &mut record.steps[0].finished.as_mut().expect("it has ended").streams[0].workers[0];
+        worker.tally.kinds.clear();
+        (worker.tally.arrivals, worker.tally.backlog_max) = (2100, waiting);
+        (worker.waiting, worker.oldest_waiting) = (waiting, Nanos::secs(20));
+        let found = findings(&record);
+        let overloaded = found.iter().find(|one| one.id == "pacing.overloaded");
+        assert_eq!(overloaded.is_some(), is_told, "{found:#?}");
+        let none = found.iter().find(|one| one.id == "operations.none").expect("nothing was done");
+        assert_eq!(none.remedy.contains("errors"), !is_told, "{none:?}");
+        if let Some(one) = overloaded {
+            assert!(
+                one.evidence.contains("none of the 2100") && one.evidence.contains("2096 still waited"),
+                "{one:?}"
+            );
+        }
+    }
+}
