@@ -6,7 +6,7 @@ mod rates;
 pub use rates::Rates;
 
 use crate::queues;
-use crate::scaling::{Answers, LatencyLimit, Point, Weighting, answers, anywhere, measured_limit};
+use crate::scaling::{Answers, LatencyLimit, Point, Statistic, Weighting, answers, anywhere, measured_limit};
 pub use fathom_metrics::operations_for;
 use fathom_metrics::{Latency, bucket_bounds, bucket_of, merge_kind, merge_tally};
 use fathom_schema::{
@@ -251,7 +251,7 @@ fn over_depths(record: &Record, limits: &[LatencyGoal]) -> Option<Curve> {
                 let latencies: Vec<f64> = steps.iter().map(|step| step.latency_s(goal)).collect();
                 let limit_s = goal.limit.as_secs_f64();
                 let off = |latency_s| half_bucket_s(latency_s, limit_s);
-                let limit = measured_limit(&points, &latencies, &off, limit_s);
+                let limit = measured_limit(&points, &latencies, Statistic::Quantile, &off, limit_s);
                 Some(LatencyLimit { quantile: goal.quantile, ..limit })
             }
         })

@@ -18,7 +18,7 @@ mod verdict;
 pub use choice::{Answers, LOADS_MIN, LatencyLimit, Lawless, Peak, answers};
 pub(crate) use curve::GAP;
 pub(crate) use curve::anywhere;
-pub use curve::{EXACT, measured_limit};
+pub use curve::{EXACT, Statistic, measured_limit};
 pub use estimate::Estimate;
 pub use fit::{Coefficient, Fit, Point, Weighting};
 pub use law::{Law, Operating};

@@ -598,6 +598,10 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         self.batch.learn(took, staged);
         let count = u32::try_from(staged).unwrap_or(u32::MAX);
         let in_flight = u32::try_from(self.in_flight()).unwrap_or(u32::MAX);
+        if accepted > self.next_event {
+            self.note_stretch(in_flight - count, self.integrated_until, submitted);
+            self.note_stretch(in_flight, submitted, accepted);
+        }
         let cell = &mut self.recorder.cell;
         cell.in_flight_ns += u64::from(in_flight - count) * submitted.since(self.integrated_until).0
             + u64::from(in_flight) * took;
@@ -657,6 +661,9 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         } else {
             completed
         };
+        if completed > self.next_event {
+            self.note_stretch(u32::try_from(in_flight).unwrap_or(u32::MAX), self.integrated_until, until);
+        }
         let cell = &mut self.recorder.cell;
         let in_flight_ns = in_flight as u64 * until.since(self.integrated_until).0;
         cell.in_flight_ns += in_flight_ns;

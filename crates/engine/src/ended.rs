@@ -2,7 +2,7 @@
 //! when operations go out.
 
 use crate::demands::Broken;
-use crate::worker::{FirstError, Slot, State, Worker};
+use crate::worker::{FirstError, STRETCHES, Slot, State, Worker};
 use fathom_io::clock::Clock;
 use fathom_io::{Engine, Operation};
 use fathom_metrics::OperationRow;
@@ -70,17 +70,25 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         }
     }
 
-    /// Takes out of the cell what was in flight from the edge `at` on, slot-nanoseconds, which the next one is to count: an edge is
-    /// seen late where a worker had no CPU. Behind a ramp it is what makes the part that [`Self::note_uncounted`] takes off.
-    pub(crate) fn take_beyond(&mut self, at: Nanos) -> u64 {
-        // One operation at a time is counted when it ends, and what is read back has no queue.
-        if E::SYNCHRONOUS || self.state == State::Verify {
-            return 0;
+    /// Keeps for the edges that lie within it that so many operations were in flight from one instant to another, which the cell being
+    /// filled has counted: an edge is seen late where a worker had no CPU.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn note_stretch(&mut self, in_flight: u32, from: Nanos, to: Nanos) {
+        // Beyond that they stay where they were counted: nothing is allocated in the loop.
+        if self.stretches.len() < STRETCHES {
+            self.stretches.push((in_flight, from, to));
         }
-        let late = self.integrated_until.min(self.times.measure_end).since(at);
-        let in_flight = self.in_flight() as u64;
+    }
+
+    /// Takes out of the cell what was in flight from the edge `at` on, slot-nanoseconds, which the next one is to count. Behind a ramp
+    /// it is what makes the part that [`Self::note_uncounted`] takes off.
+    pub(crate) fn take_beyond(&mut self, at: Nanos) -> u64 {
+        let beyond =
+            |&(in_flight, from, to): &(u32, Nanos, Nanos)| u64::from(in_flight) * to.since(from.max(at)).0;
         let counted = &mut self.recorder.cell.in_flight_ns;
-        let beyond_ns = (in_flight * late.0).min(*counted);
+        // What operations took is counted when they end where there is one at a time, and no stretch is kept.
+        let beyond_ns = self.stretches.iter().map(beyond).sum::<u64>().min(*counted);
         *counted -= beyond_ns;
         beyond_ns
     }

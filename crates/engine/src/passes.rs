@@ -132,14 +132,29 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         }
     }
 
+    /// Whether nothing is left to be issued of a stream whose ramp counts.
+    fn is_all_issued(&self) -> bool {
+        let is_through = match &self.flow {
+            Some(flow) => flow.is_used_up(),
+            None => self.budget.operations == 0,
+        };
+        let no_pass_follows = || {
+            let mut course = self.course;
+            self.next_pass.is_none() && course.next(self.unused).is_none()
+        };
+        let limits = &self.stream.limits;
+        limits.ramp_counts && (is_through || self.budget.bytes == 0 && no_pass_follows())
+    }
+
     /// The ramp is over at `at`. Where it counts and all there is to do has been issued in it, what is still in flight is of it as well:
     /// the stream ends in its ramp.
     pub(crate) fn end_ramp(&mut self, at: Nanos) {
-        if self.stream.limits.ramp_counts && self.spent() && self.flow.is_none() {
-            self.begin_next_pass();
-        }
-        if self.state == State::Drain {
-            self.hand_over(at, Phase::Ramp, false);
+        if self.is_all_issued() {
+            self.measure_ramp();
+            self.state = State::Drain;
+            if self.is_edge(at) {
+                self.hand_over(at, Phase::Ramp, !self.clock.is_virtual());
+            }
         } else {
             self.hand_over(at, Phase::Measure, false);
             // Where writes are read back, those of the ramp are left alone, and what counts begins by itself.

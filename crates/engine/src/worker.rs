@@ -38,6 +38,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Operations planned at once by loops that issue one at a time.
 pub(crate) const PLAN_AHEAD: usize = 64;
 
+/// Stretches of one turn that are kept for an edge that is seen late; a turn has a few.
+pub(crate) const STRETCHES: usize = 32;
+
 /// Standard deviations of what is in flight, as random arrivals have it, that may be left at the end by chance.
 const CHANCE_DEVIATIONS: f64 = 3.0;
 /// One in so many operations left beyond that of the start shows in the rate, by chance or not: it is exact to a fifth of a per cent.
@@ -181,6 +184,8 @@ pub(crate) struct Worker<'a, E, C> {
     pub(crate) staged: Vec<u32>,
     /// Until when operations in flight are integrated over time.
     pub(crate) integrated_until: Nanos,
+    /// How many were in flight in stretches that lie behind the next edge, from when to when, until that is dealt with.
+    pub(crate) stretches: Vec<(u32, Nanos, Nanos)>,
     /// When the last operations that were handed down had been.
     pub(crate) last_issued: Nanos,
     /// What was in flight since then, in slot-nanoseconds.
@@ -414,6 +419,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             holds_content: vec![false; depth as usize],
             staged: Vec::with_capacity(depth as usize),
             integrated_until: Nanos::ZERO,
+            stretches: Vec::with_capacity(STRETCHES),
             last_issued: Nanos::ZERO,
             emptying_ns: 0,
             until_pause: None,
@@ -547,13 +553,14 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             }
             self.next_event = self.event_after(at);
         }
+        self.stretches.clear();
         if self.stop.load(Ordering::Relaxed) {
             self.end_early(now);
         }
     }
 
     /// Whether an interval ends there.
-    fn is_edge(&self, at: Nanos) -> bool {
+    pub(crate) fn is_edge(&self, at: Nanos) -> bool {
         at.since(self.times.step_start).0.is_multiple_of(self.times.interval.0)
     }
 

@@ -496,10 +496,18 @@ pub fn sentence(answers: &Answers) -> String {
 /// Times its lower end that the upper end of an interval of parallel units may be for a sentence to name their number.
 const UNITS_TIMES: f64 = 3.0;
 
+/// Whether throughput comes to half of what so many units would bring, before it falls: where it never does, no more of them ever work.
+fn comes_near(answers: &Answers, units: f64) -> bool {
+    let peak =
+        answers.chosen.filter(|_| answers.peak.is_of_law).map(|at| answers.fits[at].law.throughput(1.0));
+    peak.is_none_or(|alone| answers.peak.x.value >= alone * units / 2.0)
+}
+
 /// How many units work in parallel, where that is known well enough to be said.
 fn units_told(answers: &Answers) -> Option<f64> {
     let is_told = |units: &Estimate| units.interval.is_none_or(|(low, high)| high <= UNITS_TIMES * low);
-    answers.parallel_units.filter(is_told).map(|units| units.value)
+    let units = answers.parallel_units.filter(is_told).map(|units| units.value);
+    units.filter(|units| comes_near(answers, *units))
 }
 
 /// That no law tells of a curve, why, and what there is instead.
@@ -572,7 +580,8 @@ pub fn figures(answers: &Answers) -> Vec<(String, String)> {
     push("95 % of it", &answers.n_at_95_percent, &|figure| {
         format!("load {}{}", load(figure), or_less(figure))
     });
-    push("works like", &answers.parallel_units, &|figure| format!("{} parallel units", load(figure)));
+    let units = answers.parallel_units.filter(|units| comes_near(answers, units.value));
+    push("works like", &units, &|figure| format!("{} parallel units", load(figure)));
     for limit in &answers.latency_limits {
         let found = match (limit.reason(), &limit.n, &limit.x) {
             (None, Some(n), Some(x)) => format!(

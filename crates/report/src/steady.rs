@@ -408,17 +408,18 @@ fn tracked(found: &RoundsAnswer) -> Table {
 }
 
 /// What is drawn of the cells over the rounds.
-fn by_round(found: &RoundsAnswer) -> Option<(String, Table)> {
-    let (what, cells) = plots::converging(found)?;
-    let figure = found.rounds.figure;
-    let row = |(at, measures): (usize, &Vec<Measure>)| {
-        let values = cells.iter().map(|(cell, _)| bare(figure)(measures[*cell].figure(figure)));
-        std::iter::once((at + 1).to_string()).chain(values).collect()
-    };
-    let rows = found.measures.iter().enumerate().map(row).collect();
-    let names = cells.iter().map(|(_, name)| right_of(name.clone()));
-    let columns = std::iter::once(right("round")).chain(names).collect();
-    Some((format!("Round by round: {what}"), Table { columns, rows, remark: None }))
+fn by_round(found: &RoundsAnswer) -> impl Iterator<Item = (String, Table)> {
+    let write = bare(found.rounds.figure);
+    plots::converging(found).into_iter().map(move |plots::Converging { what, cells, value }| {
+        let row = |(at, measures): (usize, &Vec<Measure>)| {
+            let values = cells.iter().map(|(cell, _)| write(value(&measures[*cell])));
+            std::iter::once((at + 1).to_string()).chain(values).collect()
+        };
+        let rows = found.measures.iter().enumerate().map(row).collect();
+        let names = cells.iter().map(|(_, name)| right_of(name.clone()));
+        let columns = std::iter::once(right("round")).chain(names).collect();
+        (format!("Round by round: {what}"), Table { columns, rows, remark: None })
+    })
 }
 
 fn levels(levels: &[Level]) -> Table {

@@ -643,7 +643,7 @@ fn latency_limit(
     estimate: &dyn Fn(Figure<'_>) -> Option<Estimate>,
 ) -> LatencyLimit {
     if let Some(latencies) = measured {
-        return curve::measured_limit(points, latencies, &curve::EXACT, seconds);
+        return curve::measured_limit(points, latencies, curve::Statistic::Mean, &curve::EXACT, seconds);
     }
     let Some(_) = law else {
         let is_noise = curve::is_exceeded_by_noise(points, seconds);

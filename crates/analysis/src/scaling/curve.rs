@@ -179,7 +179,7 @@ pub(super) fn load_at(loads: &[Load], x: f64) -> Option<f64> {
 /// Where N/X of the means reaches a limit.
 pub(super) fn little_limit(points: &[Point], seconds: f64) -> LatencyLimit {
     let latencies: Vec<f64> = points.iter().map(|point| point.n / point.x).collect();
-    measured_limit(points, &latencies, &EXACT, seconds)
+    measured_limit(points, &latencies, Statistic::Mean, &EXACT, seconds)
 }
 
 /// Share of the most between two loads that leaves open where between them something is reached: no law tells it.
@@ -250,6 +250,15 @@ fn resamples(points: usize) -> usize {
 /// Seed of the resampling.
 const SEED: u64 = 29;
 
+/// What latencies of points are: those of one load have a mean, or stand beside one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Statistic {
+    /// Means of operations.
+    Mean,
+    /// Quantiles of them.
+    Quantile,
+}
+
 /// Where measured latencies (seconds, one per point) reach a limit, on straight lines between the means of each load. The
 /// interval is from resampling the points of each load, where each has several, and from one to the other of loads that are far
 /// apart. `off`: how far (seconds) a latency may lie off to either side for how it is kept, such as in buckets: that points of a load
@@ -257,16 +266,17 @@ const SEED: u64 = 29;
 pub fn measured_limit(
     points: &[Point],
     latencies: &[f64],
+    of: Statistic,
     off: &dyn Fn(f64) -> f64,
     seconds: f64,
 ) -> LatencyLimit {
     let rows = rows(points, latencies);
     let groups: Vec<&[[f64; 3]]> = rows.chunk_by(|a, b| a[0] == b[0]).collect();
-    let means = means(&groups);
+    let means = means(&groups, of);
     let at = crossing(&means, seconds);
     let mut intervals = match at {
         Some(_) => {
-            let [n, x] = drawn(&groups, rows.len(), off, &|means| crossing(means, seconds));
+            let [n, x] = drawn(&groups, rows.len(), of, off, &|means| crossing(means, seconds));
             let (loads, rates) = unmeasured_limit(&means, seconds).unzip();
             [widened(n, loads), widened(x, rates)]
         }
@@ -317,14 +327,14 @@ fn noise(load: &Load) -> f64 {
 /// load.
 pub(super) fn held_limit(points: &[Point], seconds: f64) -> LatencyLimit {
     let latencies: Vec<f64> = points.iter().map(|point| point.n / point.x).collect();
-    let strict = measured_limit(points, &latencies, &EXACT, seconds);
+    let strict = measured_limit(points, &latencies, Statistic::Mean, &EXACT, seconds);
     if latencies.iter().all(|latency| exceeds(*latency, seconds)) {
         return strict;
     }
     let loads = by_load(points);
     let rows = rows(points, &latencies);
     let groups: Vec<&[[f64; 3]]> = rows.chunk_by(|a, b| a[0] == b[0]).collect();
-    let means = means(&groups);
+    let means = means(&groups, Statistic::Mean);
     let is_held = |(load, row): (&Load, &[f64; 3])| !exceeds(row[2], seconds * (1.0 + noise(load)));
     let held = loads.iter().zip(&means).rposition(is_held).filter(|at| at + 1 < means.len());
     // Where the largest load keeps it as well, no load is known that does not: where noisy means cross it says nothing.
@@ -337,7 +347,7 @@ pub(super) fn held_limit(points: &[Point], seconds: f64) -> LatencyLimit {
             means.first().filter(|first| exceeds(first[2], seconds)).map(|first| [first[0], first[1]]);
         first.or_else(|| crossing(means, seconds))
     };
-    let mut intervals = drawn(&groups, rows.len(), &EXACT, &first);
+    let mut intervals = drawn(&groups, rows.len(), Statistic::Mean, &EXACT, &first);
     for (interval, value) in intervals.iter_mut().zip(at) {
         *interval = interval.map(|(low, high)| (low.min(value), high.max(value)));
     }
@@ -351,8 +361,8 @@ fn rows(points: &[Point], latencies: &[f64]) -> Vec<[f64; 3]> {
     rows
 }
 
-fn means(groups: &[&[[f64; 3]]]) -> Vec<[f64; 3]> {
-    groups.iter().map(|group| mean(group, &Redraw::none(group.len()))).collect()
+fn means(groups: &[&[[f64; 3]]], of: Statistic) -> Vec<[f64; 3]> {
+    groups.iter().map(|group| mean(group, &Redraw::none(group.len()), of)).collect()
 }
 
 /// Reads a load and its throughput off means of load, throughput and latency.
@@ -363,6 +373,7 @@ type Reading<'a> = &'a dyn Fn(&[[f64; 3]]) -> Option<[f64; 2]>;
 fn drawn(
     groups: &[&[[f64; 3]]],
     rows: usize,
+    of: Statistic,
     off: &dyn Fn(f64) -> f64,
     figure: Reading<'_>,
 ) -> [Option<(f64, f64)>; 2] {
@@ -374,7 +385,7 @@ fn drawn(
     let mut drawn: Vec<[f64; 2]> = (0..rounds)
         .filter_map(|_| {
             let draw = |group: &&[[f64; 3]]| {
-                let [n, x, latency] = mean(group, &Redraw::of(group.len(), &mut random));
+                let [n, x, latency] = mean(group, &Redraw::of(group.len(), &mut random), of);
                 [n, x, anywhere(latency, off(latency), &mut random)]
             };
             figure(&groups.iter().map(draw).collect::<Vec<_>>())
@@ -398,12 +409,15 @@ pub(crate) fn anywhere(value: f64, off: f64, random: &mut fastrand::Rng) -> f64 
 /// That latencies are as exact as they are told.
 pub const EXACT: fn(f64) -> f64 = |_| 0.0;
 
-/// All rows are of one load, which is none to be drawn. Each counts for its latency as often as it had operations, which is by
-/// its throughput: one that was held up has few, and their mean is no mean of the load's.
-fn mean(group: &[[f64; 3]], draw: &Redraw) -> [f64; 3] {
+/// All rows are of one load, which is none to be drawn. Each counts for a mean latency as often as it had operations, which is by
+/// its throughput: one that was held up has few, and their mean is no mean of the load's. Percentiles have no such mean.
+fn mean(group: &[[f64; 3]], draw: &Redraw, of: Statistic) -> [f64; 3] {
     let x = draw.mean(group.iter().map(|row| row[1]));
-    let waited = draw.mean(group.iter().map(|row| row[1] * row[2]));
-    [group[0][0], x, waited / x]
+    let latency = match of {
+        Statistic::Mean => draw.mean(group.iter().map(|row| row[1] * row[2])) / x,
+        Statistic::Quantile => draw.mean(group.iter().map(|row| row[2])),
+    };
+    [group[0][0], x, latency]
 }
 
 /// The loads and the throughputs between which rows first cross the limit, where they are too far apart to tell where.
@@ -456,7 +470,9 @@ mod tests {
             .map(|(n, x)| Point { n, x })
             .to_vec();
         let latencies: Vec<f64> = points.iter().map(|point| point.n / point.x).collect();
-        let found = measured_limit(&points, &latencies, &EXACT, 1e-3);
+        // Quantiles are those of each measurement.
+        assert!(measured_limit(&points, &latencies, Statistic::Quantile, &EXACT, 1e-3).is_exceeded);
+        let found = measured_limit(&points, &latencies, Statistic::Mean, &EXACT, 1e-3);
         assert!(!found.is_exceeded && !found.is_exceeded_at_first, "{found:?}");
         let [first, second] = [3.0 / (12_200.0 + 12_100.0 + 79.0), 2.0 * 2.0 / (800.0 + 810.0)];
         let expect = 1.0 + (1e-3 - first) / (second - first);

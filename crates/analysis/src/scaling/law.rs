@@ -218,11 +218,9 @@ impl Law {
     }
 
     /// Ceiling in units of one operation's throughput alone: how many equal units would work in parallel. 1/α for the
-    /// USL; `None` where its throughput falls before it has come to half of that: no more of them ever work.
+    /// USL.
     pub fn parallel_units(&self) -> Option<f64> {
-        let ceiling = self.ceiling()?;
-        let comes_near = self.peak().is_none_or(|peak| peak.x >= ceiling / 2.0);
-        comes_near.then(|| ceiling / self.throughput(1.0))
+        self.ceiling().map(|ceiling| ceiling / self.throughput(1.0))
     }
 }
 
@@ -266,14 +264,6 @@ mod tests {
             assert_eq!(law.peak(), None);
             close(law.load_at(0.95 * 8000.0).unwrap(), 133.0);
         }
-    }
-
-    /// 1/α units that throughput never comes near are no units: it falls with 3.6 of 50.
-    #[test]
-    fn what_falls_long_before_its_ceiling_has_no_units() {
-        let units = |beta| Law::Usl { alpha: 0.02, beta, gamma: 1.0 }.parallel_units();
-        assert_eq!(units(0.02), None);
-        close(units(1e-5).expect("it comes near"), 50.0);
     }
 
     /// Where α is below β the latency of an operation alone is on the flat part of a parabola.

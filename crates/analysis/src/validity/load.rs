@@ -78,7 +78,10 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
                 continue;
             }
             pacing::dropped(measured, &place, found);
-            let has_waited = pacing::all_waited(stream, measured, &place, found);
+            let has_waited = pacing::has_only_waited(stream, measured);
+            if has_waited {
+                pacing::stood_still(stream, measured, &place, found);
+            }
             found.add(
                 "operations.none",
                 Severity::Invalid,
@@ -92,7 +95,7 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
             continue;
         }
         if is_conditioning {
-            // It is over when it is done, and no figure of the test is of it.
+            // It is over when it is done, and no figure of the test is of it: neither its length nor its load is judged.
             continue;
         }
         little(stream, measured, &intervals, &place, found);

@@ -484,25 +484,27 @@ fn left_waiting(measured: &Measured) -> String {
     }
 }
 
-/// Where nothing was completed: whether what came due waited, more of it than there are slots.
-pub(super) fn all_waited(stream: &Stream, measured: &Measured, place: &str, found: &mut Found) -> bool {
+/// Whether all that came of a rate of which nothing was done is that more waited than there are slots: nothing failed.
+pub(super) fn has_only_waited(stream: &Stream, measured: &Measured) -> bool {
     let slots = u64::from(stream.queue_depth) * stream.workers.len() as u64;
-    let has_waited = measured.left_waiting().0 > slots;
-    if has_waited {
-        let (backlog, remedy) = overload(stream, measured.tally.backlog_max);
-        found.weighed(
-            1.0,
-            "pacing.overloaded",
-            Severity::Invalid,
-            format!(
-                "{place}none of the {} operations that came due was achieved, and {backlog}{}",
-                measured.tally.arrivals,
-                left_waiting(measured)
-            ),
-            remedy,
-        );
-    }
-    has_waited
+    let has_errors = measured.tally.kinds.iter().any(|kind| !kind.errors.is_empty());
+    !has_errors && measured.left_waiting().0 > slots
+}
+
+/// What is to be said of such a rate.
+pub(super) fn stood_still(stream: &Stream, measured: &Measured, place: &str, found: &mut Found) {
+    let (backlog, remedy) = overload(stream, measured.tally.backlog_max);
+    found.weighed(
+        1.0,
+        "pacing.overloaded",
+        Severity::Invalid,
+        format!(
+            "{place}none of the {} operations that came due was achieved, and {backlog}{}",
+            measured.tally.arrivals,
+            left_waiting(measured)
+        ),
+        remedy,
+    );
 }
 
 pub(super) fn dropped(measured: &Measured, place: &str, found: &mut Found) {

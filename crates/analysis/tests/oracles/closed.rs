@@ -6,7 +6,7 @@ use fathom_analysis::layouts::{
     ddsketch_key, ddsketch_value, elbencho_bucket, elbencho_value, fio, hdr, hdr_bucket,
 };
 use fathom_analysis::scaling::{
-    Answers, EXACT, Fit, Law, Point, Verdict, Weighting, answers, measured_limit,
+    Answers, EXACT, Fit, Law, Point, Statistic, Verdict, Weighting, answers, measured_limit,
 };
 use fathom_analysis::statistics::{
     Sample, autocorrelation, change_points, dominant_segment, hurst, quantile_needs, quantiles,
@@ -173,11 +173,11 @@ fn figures_without_a_law_have_intervals_where_loads_came_again() {
     holds(limit, limit.value);
     // On straight lines: latency 1 at load 1, 3 at load 3; N/X is 0.1 there and 0.15, so that it is 0.125 at 2.
     let line = [Point { n: 1.0, x: 10.0 }, Point { n: 3.0, x: 20.0 }];
-    let at = measured_limit(&line, &[1.0, 3.0], &EXACT, 2.0);
+    let at = measured_limit(&line, &[1.0, 3.0], Statistic::Quantile, &EXACT, 2.0);
     assert_eq!((at.n.unwrap().value, at.x.unwrap().value), (2.0, 16.0));
     // Eight exponential units of 1 ms, all busy: more load is no more throughput, whatever a percentile does in between.
     let busy = [Point { n: 32.0, x: 8000.0 }, Point { n: 64.0, x: 8000.0 }];
-    let at = measured_limit(&busy, &[0.007_788, 0.012_12], &EXACT, 0.01);
+    let at = measured_limit(&busy, &[0.007_788, 0.012_12], Statistic::Quantile, &EXACT, 0.01);
     assert!((48.3..48.4).contains(&at.n.unwrap().value), "{at:?}");
     assert!((at.x.unwrap().value - 8000.0).abs() < 1e-6, "{at:?}");
 }
@@ -418,10 +418,13 @@ fn a_limit_at_the_latency_of_an_operation_alone_is_kept_up_to_the_knee() {
 fn a_limit_that_only_small_loads_exceed_is_not_said_to_be_unreached() {
     let points: Vec<Point> = [1.0, 2.0, 4.0, 8.0].map(|n| Point { n, x: 1000.0 * n }).to_vec();
     // A device that sleeps when little is asked of it.
-    let limit = measured_limit(&points, &[0.005, 0.001, 0.001, 0.001], &EXACT, 0.002);
+    let limit = measured_limit(&points, &[0.005, 0.001, 0.001, 0.001], Statistic::Quantile, &EXACT, 0.002);
     assert_eq!((limit.n, limit.is_exceeded), (None, false));
     assert_eq!(limit.reason(), Some("only the smallest measured loads take longer"));
-    assert_eq!(measured_limit(&points, &[0.001; 4], &EXACT, 0.002).reason(), Some("not reached"));
+    assert_eq!(
+        measured_limit(&points, &[0.001; 4], Statistic::Quantile, &EXACT, 0.002).reason(),
+        Some("not reached")
+    );
 }
 
 #[test]
@@ -490,10 +493,16 @@ fn far_apart_loads_leave_open_what_is_between_them() {
     assert_eq!(limit.x.unwrap().interval, Some((100.0, 800.0)));
     // Also where each was measured once, and of a percentile.
     let once = [Point { n: 1.0, x: 100.0 }, Point { n: 1000.0, x: 800.0 }];
-    assert_eq!(measured_limit(&once, &[0.01, 2.0], &EXACT, 0.5).n.unwrap().interval, Some((1.0, 1000.0)));
+    assert_eq!(
+        measured_limit(&once, &[0.01, 2.0], Statistic::Quantile, &EXACT, 0.5).n.unwrap().interval,
+        Some((1.0, 1000.0))
+    );
     // Of loads that do nearly as much a line tells it.
     let near = [Point { n: 500.0, x: 790.0 }, Point { n: 1000.0, x: 800.0 }];
-    assert_eq!(measured_limit(&near, &[0.6, 1.3], &EXACT, 1.0).n.unwrap().interval, None);
+    assert_eq!(
+        measured_limit(&near, &[0.6, 1.3], Statistic::Quantile, &EXACT, 1.0).n.unwrap().interval,
+        None
+    );
 }
 
 /// Percentiles of replicates fall into one bucket: that they are equal there does not show where in it they lie.
@@ -502,11 +511,13 @@ fn a_latency_that_is_kept_in_buckets_has_its_load_within_them() {
     let points: Vec<Point> =
         [(1.0, 1400.0), (2.0, 1500.0)].repeat(3).into_iter().map(|(n, x)| Point { n, x }).collect();
     let latencies = [1.0, 3.0].repeat(3);
-    let exact = measured_limit(&points, &latencies, &EXACT, 2.0).n.expect("it is crossed");
+    let exact =
+        measured_limit(&points, &latencies, Statistic::Quantile, &EXACT, 2.0).n.expect("it is crossed");
     let (low, high) = exact.interval.expect("there are three of each");
     assert!(exact.value == 1.5 && high - low < 1e-12, "{low} {high}");
     // Each a tenth to either side: with low latencies both the limit lies 0.05 farther, with high ones as much nearer.
-    let found = measured_limit(&points, &latencies, &|_| 0.1, 2.0).n.expect("it is crossed");
+    let found =
+        measured_limit(&points, &latencies, Statistic::Quantile, &|_| 0.1, 2.0).n.expect("it is crossed");
     let (low, high) = found.interval.expect("there are three of each");
     assert!(
         found.value == 1.5 && (1.45..1.47).contains(&low) && (1.53..1.55).contains(&high),

@@ -35,7 +35,7 @@ struct CurveQuestion {
     latency: Vec<LatencyGoal>,
     /// What grows: depth (operations in flight) or rate (offered per second, after a step at full speed) [default: depth, or
     /// rate where the job has a curve of its own]
-    #[arg(long, value_name = "LOAD", hide_default_value = true)]
+    #[arg(long, value_name = "LOAD")]
     over: Option<LoadAxis>,
     /// Loads to measure instead of those that are found: depths such as 1,2,4, or rates such as 10k,20k or 10%,50%,100% of
     /// full speed
@@ -65,6 +65,9 @@ pub(crate) fn run(args: &CurveArgs) -> Exit {
     let shares = take_shares(&mut loaded.job);
     let own = if shares.is_empty() { LoadAxis::Depth } else { LoadAxis::Rate };
     let over = args.question.over.unwrap_or(own);
+    if !shares.is_empty() && (over == LoadAxis::Depth || !args.question.at.is_empty()) {
+        terminal::message("note: the job's own curve is left out, since other loads are asked for");
+    }
     let question = Question::Curve { limits: args.question.latency.clone(), over };
     search(&args.question, over, &shares, &loaded)
         .map_err(|reason| {
@@ -111,6 +114,13 @@ fn search(
                 .iter()
                 .map(|text| text.parse().map_err(|reason| format!("--at: {reason}")))
                 .collect::<Result<Vec<RateOf>, String>>()?;
+            if let [share] = own
+                && rates.is_empty()
+            {
+                return Err(format!(
+                    "the job's curve: {share} alone is none; give several shares, or others with --at"
+                ));
+            }
             let rates = if rates.is_empty() { own.to_vec() } else { rates };
             if !rates.is_empty() {
                 enough(&rates)?;

@@ -5,9 +5,10 @@ use crate::command::store_folder;
 use crate::exit::Exit;
 use crate::session::{self, Planned};
 use crate::{diagnose, load, terminal};
+use fathom_model::{Job, Rate};
 use fathom_planner::PlanNote;
 use fathom_planner::safety::{self, Intent, Verdict};
-use fathom_schema::{Case, Size, Step};
+use fathom_schema::{Case, Size, Step, Stream};
 use fathom_units::{Bytes, Iops, Nanos};
 use serde_json::json;
 use std::collections::HashMap;
@@ -118,7 +119,7 @@ fn as_text(planned: &Planned, verdict: &Verdict) -> String {
     }
     text += "\nSteps\n";
     for (number, step) in steps.iter().enumerate().take(STEPS_SHOWN) {
-        text += &describe_step(number + 1, step);
+        text += &describe_step(number + 1, step, &planned.loaded.job);
     }
     if steps.len() > STEPS_SHOWN {
         text += &format!("  … and {} more\n", steps.len() - STEPS_SHOWN);
@@ -181,13 +182,21 @@ fn describe_intent(intent: &Intent) -> String {
     )
 }
 
-/// The share of what its streams reach at full speed that a step of a curve asks for: how many that are is not known before.
-fn share_of_maximum(step: &Step) -> Option<&str> {
-    let share = step.parameters.iter().find(|(path, _)| path == "stage.curve");
-    share.map(|(_, share)| share.as_str()).filter(|share| *share != "max")
+/// The share of what it reaches at full speed that a stream is to do in a step, where its rate is one: how many that are is not known
+/// before.
+fn share_of_maximum(step: &Step, stream: &Stream, job: &Job) -> Option<String> {
+    let options = &job.streams.iter().find(|section| section.name == stream.name)?.options;
+    match options.rate.get() {
+        Rate::OfMaximum(share) => Some(share.to_string()),
+        Rate::Max => {
+            let share = step.parameters.iter().find(|(path, _)| path == "stage.curve");
+            share.map(|(_, share)| share.clone()).filter(|share| share != "max")
+        }
+        Rate::Operations(_) | Rate::Bandwidth(_) => None,
+    }
 }
 
-fn describe_step(number: usize, step: &Step) -> String {
+fn describe_step(number: usize, step: &Step, job: &Job) -> String {
     let mut text = format!("  {number:>3}  {}", step.name);
     if step.pause_before > Nanos::ZERO {
         text += &format!("  (after a pause of {})", step.pause_before.exact());
@@ -205,7 +214,7 @@ fn describe_step(number: usize, step: &Step) -> String {
                 let mean = if course.is_empty() { "" } else { " on average" };
                 // A few a minute are a rate as well.
                 let rate = if *rate < 100.0 { Iops(*rate).to_string() } else { format!("{rate:.0}") };
-                match share_of_maximum(step) {
+                match share_of_maximum(step, stream, job).filter(|_| course.is_empty()) {
                     Some(share) => format!(", {share} of its maximum, which the run finds{mean}"),
                     None => format!(", {rate} per second{mean}"),
                 }

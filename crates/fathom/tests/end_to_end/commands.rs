@@ -313,6 +313,13 @@ fn a_plan_tells_what_would_happen_and_does_nothing() {
         "{plan:#?}"
     );
     assert!(!plan.out.contains("per second"), "{plan:#?}");
+    // Beside it what has a rate of its own keeps that.
+    let two = "[target.t]\nkind = \"null\"\n[stream.s]\n[stream.own]\nrate = \"1k/s\"\n[stage.m]\ntime = \"1m\"\ncurve = [\"50%\"]\n";
+    bench.write("two.toml", two);
+    let plan = bench.fathom("plan two.toml");
+    for part in ["s: 1 worker × depth 1, 50% of its maximum", "own: 1 worker × depth 1, 1000 per second"] {
+        assert!(plan.expect(0, &[]).out.contains(part), "{part}: {plan:#?}");
+    }
 }
 
 #[test]

@@ -81,6 +81,8 @@ fn a_curve_over_rates_shows_what_a_queue_does() {
     close(&document, "/parallel_units", 8.0, 0.02);
     let document = bench.fathom("curve own.toml --quiet --json --over depth").expect(0, &[]).json();
     assert_eq!(document["over"], "depth");
+    bench.write("single.toml", format!("{own}curve = [\"10%\"]\n"));
+    bench.fathom("curve single.toml --quiet").expect(2, &["the job's curve: 10% alone is none"]);
     // Depths can be given as well.
     let document = bench
         .fathom("curve eight.toml --quiet --json --at 1,2,4,8,16,32 --replicates 1")

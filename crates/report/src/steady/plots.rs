@@ -15,7 +15,7 @@ const CELLS_MAX: usize = 8;
 
 /// The drawings of rounds, with what was noted while they ran.
 pub(super) fn of_rounds(found: &RoundsAnswer, matrices: &[Matrix], noted: &[PlotMark]) -> Vec<Plot> {
-    let mut plots: Vec<Plot> = [window(found), convergence(found)].into_iter().flatten().collect();
+    let mut plots: Vec<Plot> = window(found).into_iter().chain(convergence(found)).collect();
     let (axis, scale) = axis(found.rounds.figure);
     plots.extend(matrices.iter().map(|matrix| {
         let (axis, scale) = match &matrix.caption {
@@ -161,49 +161,80 @@ fn window(found: &RoundsAnswer) -> Option<Plot> {
     })
 }
 
-/// The cells of a matrix that are shown over the rounds, with what to call them: those of the column that is tracked, all sizes
-/// or all numbers of threads. `None` of a single one.
-pub(super) fn converging(found: &RoundsAnswer) -> Option<(String, Vec<(usize, String)>)> {
-    let RoundsAnswer { rounds, measures, .. } = found;
-    let tracked = &rounds.cells[rounds.tracked];
-    let is_demand = is_demand(tracked);
-    let name = |cell: &Cell| if is_demand { cell.row.clone() } else { cell.name() };
-    let of_mix: Vec<(usize, String)> = rounds
-        .cells
-        .iter()
-        .enumerate()
-        .filter(|(_, cell)| !cell.row.is_empty() && cell.column == tracked.column)
-        .map(|(at, cell)| (at, name(cell)))
-        .take(CELLS_MAX)
-        .collect();
-    let what = if is_demand {
-        format!("all numbers of threads at {}", tracked.column)
-    } else {
-        "all block sizes".to_owned()
-    };
-    (of_mix.len() > 1 && measures.len() > 1).then_some((what, of_mix))
+/// Cells of a matrix that are shown over the rounds.
+pub(super) struct Converging {
+    /// What they are together.
+    pub(super) what: String,
+    /// Each by its place in the matrix, with what to call it; at least two.
+    pub(super) cells: Vec<(usize, String)>,
+    /// Which figure of them.
+    pub(super) value: Box<dyn Fn(&Measure) -> f64>,
 }
 
-fn convergence(found: &RoundsAnswer) -> Option<Plot> {
+/// Block sizes, bytes, and mixes that the standard follows besides those of the mix that is tracked.
+const FOLLOWED: [(u32, &str); 2] = [(64 << 10, "65/35"), (1024 << 10, "100/0")];
+
+/// What is shown over the rounds: the column that is tracked, of all sizes or all numbers of threads, and what the standard follows
+/// besides. Nothing of a single round.
+pub(super) fn converging(found: &RoundsAnswer) -> Vec<Converging> {
     let RoundsAnswer { rounds, measures, .. } = found;
-    let (what, cells) = converging(found)?;
-    let (y, scale) = axis(rounds.figure);
-    let line = |(cell, name): &(usize, String)| {
-        let points: Vec<(f64, f64)> = measures
-            .iter()
-            .enumerate()
-            .map(|(round, all)| (round as f64 + 1.0, all[*cell].figure(rounds.figure) * scale))
-            .filter(|(_, value)| *value > 0.0)
-            .collect();
-        PlotLine::new(name.clone(), Shape::Joined, &points)
+    let (tracked, figure) = (&rounds.cells[rounds.tracked], rounds.figure);
+    let is_demand = is_demand(tracked);
+    let of = |what: &str, value: Box<dyn Fn(&Measure) -> f64>, is_meant: &dyn Fn(&Cell) -> bool| {
+        let name = |cell: &Cell| if is_demand { cell.row.clone() } else { cell.name() };
+        let cells = rounds.cells.iter().enumerate();
+        let cells = cells.filter(|(_, cell)| !cell.row.is_empty() && is_meant(cell));
+        let cells = cells.map(|(at, cell)| (at, name(cell))).take(CELLS_MAX).collect();
+        Converging { what: what.to_owned(), cells, value }
     };
-    Some(Plot {
-        title: format!("Convergence of {what}"),
-        x: PlotAxis::linear("round", Unit::Plain),
-        y: PlotAxis { is_log: true, ..y },
-        lines: cells.iter().map(line).collect(),
-        marks: Vec::new(),
-        bands: Vec::new(),
+    let tracks = || Box::new(move |measure: &Measure| measure.figure(figure));
+    let of_mix = |cell: &Cell| cell.column == tracked.column;
+    let mut all = if is_demand {
+        vec![of(&format!("all numbers of threads at {}", tracked.column), tracks(), &of_mix)]
+    } else {
+        vec![of("all block sizes", tracks(), &of_mix)]
+    };
+    match figure {
+        Figure::Iops => {
+            let is_followed = |cell: &Cell| {
+                let is = |(bytes, column): &(u32, &str)| {
+                    cell.blocks == Blocks::Of(*bytes) && cell.column == *column
+                };
+                FOLLOWED.iter().any(is)
+            };
+            all.push(of("other sizes and mixes", tracks(), &is_followed));
+        }
+        Figure::Throughput => all.push(of("reads and writes", tracks(), &|_| true)),
+        Figure::MeanLatency => {
+            let largest = Box::new(|measure: &Measure| measure.max_s);
+            all.push(of("the largest response times of all block sizes", largest, &of_mix));
+        }
+    }
+    all.retain(|one| one.cells.len() > 1 && measures.len() > 1);
+    all
+}
+
+fn convergence(found: &RoundsAnswer) -> impl Iterator<Item = Plot> {
+    let RoundsAnswer { rounds, measures, .. } = found;
+    let (y, scale) = axis(rounds.figure);
+    converging(found).into_iter().map(move |Converging { what, cells, value }| {
+        let line = |(cell, name): &(usize, String)| {
+            let points: Vec<(f64, f64)> = measures
+                .iter()
+                .enumerate()
+                .map(|(round, all)| (round as f64 + 1.0, value(&all[*cell]) * scale))
+                .filter(|(_, value)| *value > 0.0)
+                .collect();
+            PlotLine::new(name.clone(), Shape::Joined, &points)
+        };
+        Plot {
+            title: format!("Convergence of {what}"),
+            x: PlotAxis::linear("round", Unit::Plain),
+            y: PlotAxis { is_log: true, ..y.clone() },
+            lines: cells.iter().map(line).collect(),
+            marks: Vec::new(),
+            bands: Vec::new(),
+        }
     })
 }
 

@@ -16,6 +16,8 @@ pub(crate) fn samples() -> Vec<(&'static str, Record)> {
         ("curve", curve()),
         ("objective", objective()),
         ("pts-iops", pts_rounds(SteadyTest::Iops)),
+        ("pts-throughput", pts_rounds(SteadyTest::Throughput)),
+        ("pts-latency", pts_rounds(SteadyTest::Latency)),
         ("pts-dirth", pts_rounds(SteadyTest::Dirth)),
         ("wsat", wsat()),
         ("scan", scan()),

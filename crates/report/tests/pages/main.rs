@@ -271,10 +271,23 @@ fn an_answer_comes_first_in_words_then_drawn_then_in_tables() {
         &[
             "Steady state: IOPS of RND 4 KiB 0/100",
             "Convergence of all block sizes",
+            "Convergence of other sizes and mixes",
             "IOPS by block size and reads/writes, mean of the window, as bars",
             "IOPS by block size, a line per mix of reads and writes",
         ],
         &["0.5 KiB", "window"],
+    );
+    check(
+        "pts-throughput",
+        "at round",
+        &["Steady state: throughput of SEQ 128 KiB 0/100", "Convergence of reads and writes"],
+        &["SEQ 128 KiB 100/0", "Round by round: reads and writes"],
+    );
+    check(
+        "pts-latency",
+        "at round",
+        &["Convergence of all block sizes", "Convergence of the largest response times of all block sizes"],
+        &["Round by round: the largest response times of all block sizes"],
     );
     check(
         "pts-dirth",

@@ -431,7 +431,7 @@ fn a_device_that_falls_behind_has_levels_in_an_open_loop() {
 /// A device that stands still all the time: that nothing was done does not hide what waited. What a slot could take is no backlog.
 #[test]
 fn what_waited_is_told_where_nothing_was_done() {
-    for (waiting, is_told) in [(2096, true), (DEPTH as u64, false)] {
+    for (waiting, errors, is_told) in [(2096, 0, true), (DEPTH as u64, 0, false), (2096, 3, false)] {
         let pacing = Pacing::Open {
             rate: 100.0,
             arrival: Arrival::Constant,
@@ -441,7 +441,10 @@ fn what_waited_is_told_where_nothing_was_done() {
         let mut record = record(&[StreamShape { pacing, queue_depth: DEPTH as u32, ..base() }]);
         record.steps[0].intervals.clear();
         let worker = &mut record.steps[0].finished.as_mut().expect("it has ended").streams[0].workers[0];
-        worker.tally.kinds.clear();
+        worker.tally.kinds.retain(|_| errors > 0);
+        for kind in &mut worker.tally.kinds {
+            (kind.operations, kind.errors) = (0, vec![(5, errors)]);
+        }
         (worker.tally.arrivals, worker.tally.backlog_max) = (2100, waiting);
         (worker.waiting, worker.oldest_waiting) = (waiting, Nanos::secs(20));
         let found = findings(&record);

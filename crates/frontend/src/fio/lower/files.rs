@@ -38,13 +38,14 @@ pub(super) fn set_order(options: &mut WorkloadOptions, settings: &Settings, span
     }
 }
 
-/// The number that a text begins with, as `atoi` reads it: 0 where it begins with none.
-fn count(text: &str) -> i64 {
+/// The number that a text begins with, as glibc's `atoi` reads it: 0 where it begins with none, and the low half of 64 bits.
+#[expect(clippy::cast_possible_truncation, reason = "as there")]
+fn count(text: &str) -> i32 {
     let text = text.trim_start();
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let sign = if text.starts_with('-') { -1 } else { 1 };
     let end = unsigned.find(|c: char| !c.is_ascii_digit()).unwrap_or(unsigned.len());
-    if end == 0 { 0 } else { sign * unsigned[..end].parse().unwrap_or(i64::from(i32::MAX)) }
+    let found = if end == 0 { 0 } else { unsigned[..end].parse().unwrap_or(i64::MAX) };
+    (if text.starts_with('-') { -found } else { found }) as i32
 }
 
 /// How many operations go to a file by that number; none where it is not above 0, after which fio never leaves the file.
@@ -111,6 +112,8 @@ mod tests {
             ("roundrobin", Some("0"), FileOrder::Sequential),
             ("roundrobin", Some("-3"), FileOrder::Sequential),
             ("random", Some("-3"), FileOrder::Random(u32::MAX)),
+            ("random", Some("3000000000"), FileOrder::Random(u32::MAX)),
+            ("random", Some("4294967298"), FileOrder::Random(2)),
             ("roundrobin", Some("x"), FileOrder::Sequential),
             ("random", Some("8x"), FileOrder::Random(8)),
             ("random", Some("0"), FileOrder::Random(u32::MAX)),
