@@ -67,7 +67,11 @@ fn a_test_has_the_tables_of_the_standard() {
     assert!(wiki.contains("| 128 KiB | 1.05 GB/s | 132 MB/s |"), "{wiki}");
     let page = html(&record);
     assert_eq!(page.matches("<table class=\"heat\">").count(), 2, "a map per block size");
-    assert_eq!(page.matches("data-chart=\"plot\"").count(), 4, "the window of each block size, and its bars");
+    assert_eq!(
+        page.matches("data-chart=\"plot\"").count(),
+        6,
+        "the window of each block size, its rounds and its bars"
+    );
     assert!(page.contains("line of the window"), "and its line");
     assert!(page.contains("number heat-9\">1.05 GB/s"), "the most is the darkest");
 }

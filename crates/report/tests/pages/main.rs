@@ -280,13 +280,28 @@ fn an_answer_comes_first_in_words_then_drawn_then_in_tables() {
     check(
         "pts-throughput",
         "at round",
-        &["Steady state: throughput of SEQ 128 KiB 0/100", "Convergence of reads and writes"],
+        &[
+            "Steady state: throughput of SEQ 128 KiB 0/100",
+            "Convergence of reads and writes",
+            "Throughput by block size and reads/writes, mean of the window, as bars",
+            "Steady state: throughput of SEQ 1024 KiB 0/100",
+            "Convergence of reads and writes",
+            "Throughput by block size and reads/writes, mean of the window, as bars",
+        ],
         &["SEQ 128 KiB 100/0", "Round by round: reads and writes"],
     );
     check(
         "pts-latency",
         "at round",
-        &["Convergence of all block sizes", "Convergence of the largest response times of all block sizes"],
+        &[
+            "Steady state: mean response time of RND 4 KiB 0/100",
+            "Convergence of all block sizes",
+            "Convergence of the largest response times of all block sizes",
+            "Mean response time, mean of the window, as bars",
+            "Largest response time of a round, mean of the window, as bars",
+            "Response-time histogram: histogram, RND 4 KiB 0/100 T1Q1",
+            "Response time over the share of operations",
+        ],
         &["Round by round: the largest response times of all block sizes"],
     );
     check(
