@@ -138,8 +138,10 @@ fn each_reads_how_far_the_other_came() {
             assert_eq!(code, 0, "{case}: {said}");
             let text = std::fs::read_to_string(bench.path("out")).expect("it was written");
             let document: Value = serde_json::from_str(&text).expect("a document");
+            // Where the peer's last write of several files went its state does not tell for certain.
+            let is_open = (writer, checker) == (PEER, OURS) && job.contains("--nrfiles");
             for checked in document["jobs"].as_array().expect("a list of jobs") {
-                assert_eq!(checked["read"]["total_ios"], writes, "{case}");
+                assert_eq!(checked["read"]["total_ios"], writes - i32::from(is_open), "{case}");
             }
             if checker == OURS {
                 let (code, said) = run(checker, "--rw=write --verify_only --verify_state_load=1");
