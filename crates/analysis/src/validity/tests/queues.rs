@@ -431,14 +431,14 @@ fn a_device_that_falls_behind_has_levels_in_an_open_loop() {
 /// A device that stands still all the time: that nothing was done does not hide what waited. What a slot could take is no backlog.
 #[test]
 fn what_waited_is_told_where_nothing_was_done() {
-    for (waiting, errors, is_told) in [(2096, 0, true), (DEPTH as u64, 0, false), (2096, 3, false)] {
+    for (waiting, errors, is_told) in [(2096, 0, true), (8, 0, false), (2096, 3, false)] {
         let pacing = Pacing::Open {
             rate: 100.0,
             arrival: Arrival::Constant,
             course: Vec::new(),
             backlog: Backlog::Keep,
         };
-        let mut record = record(&[StreamShape { pacing, queue_depth: DEPTH as u32, ..base() }]);
+        let mut record = record(&[StreamShape { pacing, queue_depth: 8, ..base() }]);
         record.steps[0].intervals.clear();
         let worker = &mut record.steps[0].finished.as_mut().expect("it has ended").streams[0].workers[0];
         worker.tally.kinds.retain(|_| errors > 0);
