@@ -215,7 +215,7 @@ fn describe_step(number: usize, step: &Step, job: &Job) -> String {
                 // A few a minute are a rate as well.
                 let rate = if *rate < 100.0 { Iops(*rate).to_string() } else { format!("{rate:.0}") };
                 match share_of_maximum(step, stream, job).filter(|_| course.is_empty()) {
-                    Some(share) => format!(", {share} of its maximum, which the run finds{mean}"),
+                    Some(share) => format!(", {share} of its maximum, which the run finds"),
                     None => format!(", {rate} per second{mean}"),
                 }
             }
