@@ -16,7 +16,7 @@ mod questions;
 mod side;
 mod words;
 
-pub use curves::CurveFigure;
+pub use curves::{CurveChange, CurveFigure};
 pub use environment::{FactDifference, environments};
 pub use gate::{MORE_RUNS_MAX, Verdict, judge, more_runs};
 pub use matched::{Kind, step_names, steps_in_common};
@@ -158,7 +158,7 @@ pub struct Apart {
 /// When a side has no run.
 pub fn compare(base: &[&Record], new: &[&Record], margin: f64) -> Result<Comparison, Apart> {
     let (first, second) = (base[0], new[0]);
-    let curve = curves::figures(base, new);
+    let curve = curves::figures(base, new, margin);
     let Matches { kind, all, left_out, unlike } = match matched(base, new) {
         Ok(found) => found,
         Err(reason) => return Err(Apart { reason, curve }),
@@ -194,7 +194,9 @@ pub fn compare(base: &[&Record], new: &[&Record], margin: f64) -> Result<Compari
     }
     is_complete &= steps.len() == all.len();
     let deciding = || steps.iter().flat_map(|step| &step.metrics).filter(|metric| metric.decides);
-    let verdict = deciding().map(|metric| metric.verdict).max().unwrap_or(Verdict::Inconclusive);
+    let of_curves = curve.iter().filter_map(CurveFigure::deciding).map(|change| change.verdict);
+    let verdicts = deciding().map(|metric| metric.verdict).chain(of_curves);
+    let verdict = verdicts.max().unwrap_or(Verdict::Inconclusive);
     // A loss in one step is a loss; anything milder says nothing of steps without figures.
     let verdict = if is_complete { verdict } else { verdict.max(Verdict::Inconclusive) };
     let verdict = parts::verdict(&steps).map_or(verdict, |of_parts| verdict.max(of_parts));
@@ -260,6 +262,8 @@ fn job_differences(all: &[Matched<'_>], left: Run<'_>, right: Run<'_>) -> Vec<Di
         .collect();
     let mut found = questions::differences(left.2, right.2);
     found.extend(jobs::differences(&pairs));
+    let is_told = found.iter().any(|(name, ..)| name.contains("pacing"));
+    found.extend(curves::arrivals(left.2, right.2).filter(|_| left.2.started.question.is_some() && !is_told));
     found
 }
 

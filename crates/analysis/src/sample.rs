@@ -486,7 +486,7 @@ fn run_started() -> RunStarted {
         abort_when: Vec::new(),
         facts: Facts {
             host: "lab1".to_owned(),
-            cpu: CpuFacts { model: "Example CPU".to_owned(), usable: vec![0, 1] },
+            cpu: CpuFacts { model: "Example CPU".to_owned(), usable: vec![0, 1], reachable: Vec::new() },
             memory: Bytes::gib(16),
             page_size: Bytes::kib(4),
             targets: vec![target],

@@ -8,6 +8,7 @@ mod curve;
 mod estimate;
 mod fit;
 mod law;
+mod lone;
 mod profile;
 mod remarks;
 mod resample;

@@ -3,10 +3,14 @@
 use fathom_model::Job;
 
 /// Name, and the job it comes from.
-const PRESETS: [(&str, &str); 6] = [
+const PRESETS: [(&str, &str); 10] = [
     ("oltp", include_str!("../../../examples/oltp.toml")),
     ("fileserver", include_str!("../../../examples/iometer-fileserver.toml")),
     ("webserver", include_str!("../../../examples/iometer-webserver.toml")),
+    ("database", include_str!("../../../examples/iometer-database.toml")),
+    ("workstation", include_str!("../../../examples/iometer-workstation.toml")),
+    ("exchange", include_str!("../../../examples/exchange.toml")),
+    ("spc1-like", include_str!("../../../examples/spc1-like.toml")),
     ("oracle", include_str!("../../../examples/oracle.toml")),
     ("vmware", include_str!("../../../examples/vmware.toml")),
     ("backup", include_str!("../../../examples/backup.toml")),

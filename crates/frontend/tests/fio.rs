@@ -542,7 +542,7 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         &["distribution = \"normal:8.333333333%:scattered\""],
         &[],
     ),
-    ("filesize=1m-2m\nnrfiles=2", &["size = \"1MiB\"", "size_max = \"2MiB\"", "files = 2"], &[]),
+    ("filesize=1m:2m\nnrfiles=2", &["size = \"1MiB\"", "size_max = \"2MiB\"", "files = 2"], &[]),
     ("rw=randread\nsize=1g", &["files_end = \"stop\"", "advice = \"random\""], &[]),
     ("size=1g\nruntime=9\ntime_based\nfadvise_hint=0", &["files_end = \"renew\""], &[]),
     ("size=1g\nfadvise_hint=noreuse\npre_read=1", &["advice = \"noreuse\"", "pre_read = true"], &[]),

@@ -6,8 +6,8 @@ use crate::remarks::Remarks;
 use crate::scene::{Load, Scene};
 use fathom_model::{Dialect, Span};
 use fathom_schema::{
-    EngineKind, HostLimits, NoteKind, Registration, SHOWN_AS_READ_MAX, Severity, Stream, Submitter, Target,
-    WorkerPlan, ring_bytes,
+    CpuFacts, EngineKind, HostLimits, NoteKind, Registration, SHOWN_AS_READ_MAX, Severity, Stream, Submitter,
+    Target, WorkerPlan, ring_bytes,
 };
 use fathom_units::{Bytes, saturating_sum};
 use std::collections::BTreeSet;
@@ -75,8 +75,8 @@ fn buffers(load: &Load<'_>, stream: &Stream) -> u64 {
 
 /// Whether this process may run on a CPU. Where nothing is known of the host's CPUs it may.
 pub(crate) fn has_cpu(scene: &Scene<'_>, cpu: u32) -> bool {
-    let usable = &scene.facts.cpu.usable;
-    usable.is_empty() || usable.contains(&cpu)
+    let CpuFacts { usable, reachable, model: _ } = &scene.facts.cpu;
+    usable.is_empty() || usable.contains(&cpu) || reachable.contains(&cpu)
 }
 
 /// Rings have room for so many operations at most (`IORING_MAX_ENTRIES` in the kernel's `io_uring/io_uring.h`).
@@ -125,14 +125,19 @@ fn check_cpus(
     for (load, _) in streams {
         let cpus = load.section.options.cpus.get().into_iter().flatten();
         if let Some(cpu) = cpus.copied().find(|&cpu| !has_cpu(scene, cpu)) {
+            let reachable = &scene.facts.cpu.reachable;
+            let known = if reachable.is_empty() { usable } else { reachable };
             let message = format!(
-                "the stream \"{}\" asks for CPU {cpu}; this process may use {} from {} to {}",
+                "the stream \"{}\" asks for CPU {cpu}; its threads may run on {}, numbered {} to {}",
                 load.section.name,
-                usable.len(),
-                usable.iter().min().unwrap_or(&0),
-                usable.iter().max().unwrap_or(&0)
+                match known.len() {
+                    1 => "one CPU".to_owned(),
+                    count => format!("{count} CPUs"),
+                },
+                known.iter().min().unwrap_or(&0),
+                known.iter().max().unwrap_or(&0)
             );
-            let help = "name CPUs that exist and that this process may run on";
+            let help = "name CPUs that are online and that the control group has (cpuset)";
             remarks.error("plan.cpu", load.section.options.cpus.span(), message, help);
         }
     }

@@ -319,7 +319,8 @@ impl Setting<'_> {
                 },
                 fresh_files: *fresh_files.get() && !is_simulated,
                 demands: demands::demands(&section.options, operations, threads),
-                flow: demands::flow(&section.options).filter(|_| !is_simulated),
+                flow: demands::flow(&section.options)
+                    .filter(|_| !is_simulated && !self.is_share_of_maximum(&section.options)),
                 scheduling: demands::scheduling(&section.options),
                 depth_search,
                 ramp_bytes,
@@ -481,6 +482,15 @@ impl Setting<'_> {
             return None;
         }
         open(load, self.share_of_maximum(load, share, remarks)?, remarks)
+    }
+
+    /// Whether its rate is a share of what it did at full speed. Such rates keep streams of a flow in proportion by themselves;
+    /// to wait for one another as well would be in their response times.
+    fn is_share_of_maximum(&self, options: &StreamOptions) -> bool {
+        matches!(
+            (options.rate.get(), self.curve),
+            (Rate::OfMaximum(_), _) | (Rate::Max, points::Load::Share(_))
+        )
     }
 
     /// A rate that changes; the mean over what is measured stands for it.

@@ -112,6 +112,9 @@ pub fn compared(base: &[&Record], new: &[&Record], margin: Ratio) -> Result<Comp
                 (metric.verdict, metric.more_runs) = (Verdict::Inconclusive, None);
             }
         }
+        for change in found.curve.iter_mut().filter_map(|one| one.change.as_mut()) {
+            change.verdict = Verdict::Inconclusive;
+        }
     }
     Ok(found)
 }
@@ -150,7 +153,11 @@ pub fn verdict(found: &Comparison, margin: Ratio) -> String {
         (!all.is_empty()).then_some(text)
     };
     let told = |verdict: Verdict| {
-        let all: Vec<String> = found.steps.iter().filter_map(|step| of_step(step, verdict)).collect();
+        let of_curves = cells::told_of_curves(&found.curve, verdict);
+        let all: Vec<String> = of_curves
+            .into_iter()
+            .chain(found.steps.iter().filter_map(|step| of_step(step, verdict)))
+            .collect();
         let shown = all.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; ");
         let more = all.len().saturating_sub(NAMED);
         if more > 0 { format!("{shown}; and in {more} {}s more", found.kind.name()) } else { shown }
@@ -162,8 +169,9 @@ pub fn verdict(found: &Comparison, margin: Ratio) -> String {
         Verdict::Regressed => format!("Regressed: {}.", told(Verdict::Regressed)),
         Verdict::Improved => format!("Improved: {}.", told(Verdict::Improved)),
         Verdict::Equivalent => {
-            format!("Equivalent: {} changed by no more than {margin}.", deciding(&found.steps))
+            format!("Equivalent: {} changed by no more than {margin}.", all_deciding(found))
         }
+        Verdict::Inconclusive if let Some(open) = cells::open_answer(found) => open,
         Verdict::Inconclusive if found.steps.is_empty() => nothing_decides(found),
         Verdict::Inconclusive if is_incomplete(&found.steps) => format!(
             "Inconclusive: {} changed by no more than {margin} or improved, but {}.",
@@ -241,13 +249,23 @@ fn deciding(steps: &[StepComparison]) -> String {
     titles(steps.iter().flat_map(|step| &step.metrics).filter(|metric| metric.decides))
 }
 
+/// The same, with what is read off curves in front.
+fn all_deciding(found: &Comparison) -> String {
+    let of_curves = found.curve.iter().filter(|one| one.deciding().is_some()).map(|one| one.name.as_str());
+    let metrics = found.steps.iter().flat_map(|step| &step.metrics).filter(|metric| metric.decides);
+    each_once(of_curves.chain(metrics.map(|metric| title(&metric.name))))
+}
+
 /// Titles of figures, each once.
 fn titles<'a>(metrics: impl Iterator<Item = &'a Metric>) -> String {
+    each_once(metrics.map(|metric| title(&metric.name)))
+}
+
+fn each_once<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let mut titles: Vec<&str> = Vec::new();
-    for metric in metrics {
-        let title = title(&metric.name);
-        if !titles.contains(&title) {
-            titles.push(title);
+    for name in names {
+        if !titles.contains(&name) {
+            titles.push(name);
         }
     }
     match titles.split_last() {

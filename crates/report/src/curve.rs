@@ -243,6 +243,9 @@ pub fn choice(answers: &Answers) -> &'static str {
         (None, Some(Lawless::FewLoads)) => {
             "too few loads to choose a law by; answers are read off between them; error: the largest of a point"
         }
+        (None, Some(Lawless::OneMeasurement)) => {
+            "no law is told, since one measurement decides which; answers are read off between them; error: the largest of a point"
+        }
         (None, _) => {
             "no law explains the points; answers are read off between them; error: the largest of a point"
         }
@@ -527,6 +530,9 @@ fn without_law(answers: &Answers) -> String {
         ),
         Some(Lawless::FewLoads) => format!(
             "Too few loads to tell a law by; the measured curve is the answer: at most {most}, at load {most_n}."
+        ),
+        Some(Lawless::OneMeasurement) => format!(
+            "No law is told: what the curve says hangs on one measurement; at most {most}, at load {most_n}: measure again."
         ),
         Some(Lawless::OtherShape) | None => format!(
             "No scaling law fits; the measured curve is the answer: at most {most}, at load {most_n}{}.",

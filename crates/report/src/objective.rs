@@ -116,7 +116,7 @@ fn search(found: &Objective, wanted: Option<f64>) -> Plot {
 
 fn limits(found: &Objective) -> Table {
     let row = |(at, margin): (usize, &Margin)| {
-        let Margin { goal, worst_s: worst, left, together_s, is_split: _ } = margin;
+        let Margin { goal, worst_s: worst, left, together_s, is_split: _, is_single: _ } = margin;
         let side = if *left >= 0.0 { "below" } else { "above" };
         let share = number((left.abs() * 1000.0).round() / 10.0);
         let is_of_it = |trial: &&Trial| found.rate.is_some_and(|rate| (trial.rate / rate - 1.0).abs() < 1e-4);
@@ -219,11 +219,10 @@ pub fn sentence(found: &Objective, wanted: Option<f64>) -> String {
         }
         // A rate in question is never undecided: it is tried itself.
         (Some(rate), _, State::NotMet | State::Undecided | State::Unfinished | State::DepthLimited) => {
-            let above = percent(margin);
             format!(
-                "Not met: {}/s are carried, but {above} above {}{}.",
+                "Not met: {}/s are carried, but {}{}.",
                 Iops(rate),
-                tightest(found),
+                too_long(found, &percent(margin)),
                 chance(found)
             )
         }
@@ -312,10 +311,23 @@ fn not_met(found: &Objective) -> String {
 
 /// The limit to which the least is left, or that is exceeded by the most; of a single one there is no doubt.
 fn tightest(found: &Objective) -> String {
-    match found.margins.iter().min_by(|a, b| a.left.total_cmp(&b.left)) {
+    match least(found) {
         Some(least) if found.margins.len() > 1 => least.goal.to_string(),
         _ => "the limit".to_owned(),
     }
+}
+
+/// What exceeds its limit by most, `above` being by how much.
+fn too_long(found: &Objective, above: &str) -> String {
+    match least(found).map(|least| least.goal) {
+        Some(goal) => format!("their {} is {above} above {}", goal.statistic(), goal.limit.in_full()),
+        None => format!("{above} above the limit"),
+    }
+}
+
+/// The margin that is least.
+fn least(found: &Objective) -> Option<&Margin> {
+    found.margins.iter().min_by(|a, b| a.left.total_cmp(&b.left))
 }
 
 /// Which of several limits a rate did not keep, in brackets; nothing of a single one, and of a rate that was not done.
@@ -384,14 +396,17 @@ fn chance(found: &Objective) -> String {
     if let Some(seconds) = found.trials_take_s {
         return format!(", possibly by chance: each trial would have to last {}", time(seconds));
     }
-    match open.map(|margin| (margin.goal, margin.together_s)) {
+    match open.map(|margin| (margin.goal, margin.together_s, margin.is_single)) {
         None => String::new(),
-        Some((goal, Some(together))) => format!(
+        Some((goal, Some(together), _)) => format!(
             ", possibly by chance: its trials together have {} {}; longer ones tell more",
             goal.statistic(),
             with_interval(&together, "", &time)
         ),
-        Some((_, None)) => {
+        Some((_, None, true)) => {
+            ", possibly by chance: one trial so short does not tell; longer ones, or several, do".to_owned()
+        }
+        Some((_, None, false)) => {
             ", possibly by chance: others of its trials kept it; longer ones tell more".to_owned()
         }
     }
@@ -625,8 +640,14 @@ mod tests {
         };
         let goal = "p99<5ms".parse().expect("a goal");
         let of = |wanted: Option<f64>, p99_s: f64, state: State, trials_take_s: Option<f64>| {
-            let tight =
-                Margin { goal, worst_s: p99_s, left: 1.0 - p99_s / 0.005, together_s: None, is_split: false };
+            let tight = Margin {
+                goal,
+                worst_s: p99_s,
+                left: 1.0 - p99_s / 0.005,
+                together_s: None,
+                is_split: false,
+                is_single: false,
+            };
             let missed = wanted.is_none().then_some(520.0);
             let found = Objective {
                 rate: Some(500.0),
@@ -649,14 +670,14 @@ mod tests {
         };
         let to_spare = "Met: 500/s are carried, with 10 % to spare to p99 < 5.00 ms.";
         assert_eq!(of(Some(500.0), 0.0045, State::Met, None), to_spare);
-        let above = "Not met: 500/s are carried, but 10 % above p99 < 5.00 ms.";
+        let above = "Not met: 500/s are carried, but their p99 is 10 % above 5.00 ms.";
         assert_eq!(of(Some(500.0), 0.0055, State::NotMet, None), above);
         let between = "The limits are reached between 500/s, which kept them, and 520/s (p99 < 5.00 ms).";
         assert_eq!(of(None, 0.0045, State::Met, None), between);
         let luck = "Met: 500/s are carried, with 10 % to spare to p99 < 5.00 ms, possibly by chance: each trial would have to last 73.0 s.";
         assert_eq!(of(Some(500.0), 0.0045, State::Met, Some(73.0)), luck);
         // What all of its trials miss by far is no bout that some have and some do not.
-        let far = "Not met: 500/s are carried, but 2000 % above p99 < 5.00 ms.";
+        let far = "Not met: 500/s are carried, but their p99 is 2000 % above 5.00 ms.";
         assert_eq!(of(Some(500.0), 0.105, State::NotMet, Some(73.0)), far);
     }
 
@@ -684,13 +705,13 @@ mod tests {
         let together = "possibly by chance: its trials together have mean 2.00 ms (95 %: 1.90 ms to 2.10 ms); longer ones tell more.";
         assert_eq!(
             said(0.0021, 0.0019, 0.0021, State::NotMet),
-            format!("Not met: 500/s are carried, but 5 % above the limit, {together}")
+            format!("Not met: 500/s are carried, but their mean is 5 % above 2.00 ms, {together}")
         );
         assert_eq!(
             said(0.0018, 0.0019, 0.0021, State::Met),
             format!("Met: 500/s are carried, with 10 % to spare to the limit, {together}")
         );
-        let clear = "Not met: 500/s are carried, but 5 % above the limit.";
+        let clear = "Not met: 500/s are carried, but their mean is 5 % above 2.00 ms.";
         assert_eq!(said(0.0021, 0.00205, 0.0022, State::NotMet), clear);
         assert!(
             said(0.0021, 0.0018, 0.0019, State::NotMet).contains("possibly by chance"),
@@ -714,7 +735,7 @@ mod tests {
             |(low, high)| Estimate { value: f64::midpoint(low, high), interval: Some((low, high)) };
         let goal = "mean<2ms".parse().expect("a goal");
         let together_s = together_s.map(estimate);
-        Margin { goal, worst_s, left: 1.0 - worst_s / 0.002, together_s, is_split: false }
+        Margin { goal, worst_s, left: 1.0 - worst_s / 0.002, together_s, is_split: false, is_single: false }
     }
 
     /// What is said is that the limit lies where an operation takes it by itself, and only where it does.

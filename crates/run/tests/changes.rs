@@ -121,7 +121,7 @@ fn ran(job: &str, changes: Changes, sink: &mut dyn Sink) {
     let (job, found) = fathom_frontend::native::read("job", job);
     assert!(found.is_empty(), "{found:?}");
     let mut facts = Facts {
-        cpu: CpuFacts { model: String::new(), usable: vec![0] },
+        cpu: CpuFacts { model: String::new(), usable: vec![0], reachable: Vec::new() },
         page_size: Bytes::kib(4),
         memory: Bytes::gib(1),
         ..Facts::default()

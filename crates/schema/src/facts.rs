@@ -86,6 +86,10 @@ pub struct CpuFacts {
     pub model: String,
     /// Those this process may run on.
     pub usable: Vec<u32>,
+    /// Those its threads may be made to run on, which who started it on fewer (`taskset`) does not take away; none where that is not
+    /// known.
+    #[serde(default)]
+    pub reachable: Vec<u32>,
 }
 
 /// What this process may use.

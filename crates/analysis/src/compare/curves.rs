@@ -1,16 +1,19 @@
-//! What the curves, or the objectives, of two sides come to, beside each other: whether their intervals overlap.
+//! What the curves, or the objectives, of two sides come to, beside each other: whether their intervals overlap, and, of rates that
+//! are the better the higher they are, whether they changed.
 
+use super::gate::{Verdict, judge};
 use super::questions;
 use crate::load::curve;
 use crate::objective::objective;
 use crate::scaling::Estimate;
-use fathom_schema::{Question, Record};
+use fathom_schema::{Pacing, Question, Record};
 
 /// A figure that is read off the whole curve of a side, all its runs together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CurveFigure {
-    /// `peak`, `load at the peak`, `knee`, `load at 95 %`, or `highest rate within the limits`.
-    pub name: &'static str,
+    /// `peak`, `load at the peak`, `knee`, `load at 95 %`, over rates also `rate at twice the idle response time` and such as
+    /// `rate at p99 < 10.0 ms`; or `highest rate within the limits`.
+    pub name: String,
     /// Whether it is operations per second; else a load.
     pub is_rate: bool,
     /// Of the first side, if it has one.
@@ -19,31 +22,95 @@ pub struct CurveFigure {
     pub new: Option<Estimate>,
     /// Whether the intervals overlap; `None` where one has none.
     pub overlap: Option<bool>,
+    /// How it changed, of rates that an answer is about; `None` where one side has none with an interval.
+    pub change: Option<CurveChange>,
+}
+
+/// How a rate changed that is the better the higher it is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CurveChange {
+    /// Relative change.
+    pub change: f64,
+    /// Its interval, from the ends of both: it holds more often than either of them.
+    pub interval: (f64, f64),
+    /// The statement.
+    pub verdict: Verdict,
+    /// Whether it decides the comparison's verdict: the highest rate within limits always does, being what was asked for; of rates read
+    /// off a curve those that changed.
+    pub decides: bool,
+}
+
+impl CurveFigure {
+    /// How it changed, where that decides.
+    pub fn deciding(&self) -> Option<&CurveChange> {
+        self.change.as_ref().filter(|change| change.decides)
+    }
+}
+
+/// What a figure is to a comparison.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Part {
+    /// A place on the curve, of which more is neither better nor worse, or which its loads decide about.
+    Place,
+    /// A rate at which something is reached.
+    Reached,
+    /// The answer itself.
+    Answer,
 }
 
 /// The figures of two sides that are all of curves, or all of objectives; none else. The highest rate within limits is another
 /// figure where the limits are others.
-pub(super) fn figures(base: &[&Record], new: &[&Record]) -> Vec<CurveFigure> {
+pub(super) fn figures(base: &[&Record], new: &[&Record], margin: f64) -> Vec<CurveFigure> {
     let is_one_question = [base, new].into_iter().all(questions::is_one);
     if !is_one_question || questions::goals(base[0]) != questions::goals(new[0]) {
         return Vec::new();
     }
     let (left, right) = (of_side(base), of_side(new));
-    let pairs = left.into_iter().filter_map(|(name, is_rate, base)| {
-        let (.., new) = right.iter().find(|(other, of_rate, _)| (*other, *of_rate) == (name, is_rate))?;
-        Some((name, is_rate, base, *new))
+    let pairs = left.into_iter().filter_map(|one| {
+        let new = right.iter().find(|other| (&other.name, other.is_rate) == (&one.name, one.is_rate))?.found;
+        (one.found.is_some() || new.is_some()).then_some((one, new))
     });
     pairs
-        .filter(|(.., base, new)| base.is_some() || new.is_some())
-        .map(|(name, is_rate, base, new)| {
+        .map(|(Named { name, is_rate, part, found: base }, new)| {
             let intervals = base.and_then(|one| one.interval).zip(new.and_then(|one| one.interval));
             let overlap = intervals.map(|(a, b)| a.0 <= b.1 && b.0 <= a.1);
-            CurveFigure { name, is_rate, base, new, overlap }
+            let change = base.zip(new).filter(|_| part != Part::Place);
+            let change = change.and_then(|(base, new)| changed(&base, &new, margin, part));
+            CurveFigure { name, is_rate, base, new, overlap, change }
         })
         .collect()
 }
 
-type Named = (&'static str, bool, Option<Estimate>);
+fn changed(base: &Estimate, new: &Estimate, margin: f64, part: Part) -> Option<CurveChange> {
+    let (of_base, of_new) = base.interval.zip(new.interval)?;
+    let is_positive = of_base.0 > 0.0 && of_new.0 > 0.0 && of_base.1.is_finite() && of_new.1.is_finite();
+    let interval = (of_new.0 / of_base.1 - 1.0, of_new.1 / of_base.0 - 1.0);
+    let verdict = judge(Some(interval), margin, true);
+    let decides = part == Part::Answer || matches!(verdict, Verdict::Regressed | Verdict::Improved);
+    is_positive.then(|| CurveChange { change: new.value / base.value - 1.0, interval, verdict, decides })
+}
+
+/// How arrivals of offered rates are spaced, where that differs: of curves and objectives rates in common may be missing.
+pub(super) fn arrivals(base: &Record, new: &Record) -> Option<super::Difference> {
+    let of = |record: &Record| {
+        let mut streams = record.steps.iter().flat_map(|step| &step.started.step.streams);
+        streams.find_map(|stream| match &stream.pacing {
+            Pacing::Open { arrival, .. } => Some(arrival.clone()),
+            Pacing::Closed { .. } => None,
+        })
+    };
+    let (left, right) = (of(base)?, of(new)?);
+    let (_, left, right) = super::words::differing(&left, &right).into_iter().next()?;
+    Some(("arrivals".to_owned(), left, right))
+}
+
+/// A figure of one side.
+struct Named {
+    name: String,
+    is_rate: bool,
+    part: Part,
+    found: Option<Estimate>,
+}
 
 /// Of one side, its runs as one: what each measured is of the same curve.
 fn of_side(side: &[&Record]) -> Vec<Named> {
@@ -57,17 +124,31 @@ fn of_side(side: &[&Record]) -> Vec<Named> {
             let Some(found) = curve(&pooled, limits) else { return Vec::new() };
             // Over rates the answers are in operations per second as well.
             let peak = found.answers.peak;
-            vec![
-                ("peak", true, Some(peak.x)),
-                ("load at the peak", false, Some(peak.n)),
-                ("knee", false, found.answers.knee),
-                ("load at 95 %", false, found.answers.n_at_95_percent),
-            ]
+            let place = |name: &str, is_rate, found| Named {
+                name: name.to_owned(),
+                is_rate,
+                part: Part::Place,
+                found,
+            };
+            let mut all = vec![
+                place("peak", true, Some(peak.x)),
+                place("load at the peak", false, Some(peak.n)),
+                place("knee", false, found.answers.knee),
+                place("load at 95 %", false, found.answers.n_at_95_percent),
+            ];
+            if let Some(rates) = &found.rates {
+                let reached = |name: String, found| Named { name, is_rate: true, part: Part::Reached, found };
+                all.push(reached("rate at twice the idle response time".to_owned(), rates.doubled));
+                let limits = limits.iter().zip(&found.answers.latency_limits);
+                all.extend(limits.map(|(goal, limit)| reached(format!("rate at {goal}"), limit.x)));
+            }
+            all
         }
         Some(Question::Objective { rate: None, goals }) => {
             let Some(found) = objective(&pooled, None, goals) else { return Vec::new() };
             let highest = found.rate.map(|value| Estimate { value, interval: None });
-            vec![("highest rate within the limits", true, found.reached.or(highest))]
+            let name = "highest rate within the limits".to_owned();
+            vec![Named { name, is_rate: true, part: Part::Answer, found: found.reached.or(highest) }]
         }
         _ => Vec::new(),
     }

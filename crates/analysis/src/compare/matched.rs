@@ -264,7 +264,7 @@ fn of_steps<'a>(base: &[&'a Record], new: &[&'a Record]) -> Matches<'a> {
     let is_only = first.steps.len() == 1 && second.steps.len() == 1;
     let counted =
         |run: &Record| run.steps.iter().filter(|step| !crate::scan::is_aside(&step.started.step)).count();
-    let left_out = counted(first).max(counted(second)).saturating_sub(names.len());
+    let left_out = [first, second].map(|run| counted(run).saturating_sub(names.len())).iter().sum();
     let of_side = |side: &[&'a Record], name: &(String, usize)| -> Vec<Vec<&'a StepRecord>> {
         side.iter().map(|run| step_of(run, name, is_only).into_iter().collect()).collect()
     };

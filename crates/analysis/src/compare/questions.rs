@@ -256,7 +256,7 @@ mod tests {
             let (left, right) = (side(left), side(right));
             let (left, right): (Vec<_>, Vec<_>) = (left.iter().collect(), right.iter().collect());
             let found = compare(&left, &right, 0.03).expect("one load is the same");
-            (found.curve.iter().map(|one| one.name).collect::<Vec<_>>(), found.remarks)
+            (found.curve.iter().map(|one| one.name.clone()).collect::<Vec<_>>(), found.remarks)
         };
         let (alike, remarks) = figures(&["p99<1s"], &["p99<1s"]);
         assert!(!remarks.iter().any(|one| one.contains("limits")), "{remarks:?}");

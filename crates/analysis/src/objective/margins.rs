@@ -28,7 +28,12 @@ pub struct Margin {
     pub together_s: Option<Estimate>,
     /// Whether some of the trials kept it and others did not.
     pub is_split: bool,
+    /// Whether there is a single trial.
+    pub is_single: bool,
 }
+
+/// Share of a limit within which a single trial that has no interval leaves open on which side of it the rate lies.
+const NEAR_SHARE: f64 = 0.5;
 
 /// Of each goal, by trials of one rate, whose operations go to so many queues, and where one alone takes `alone_s`, where that is known;
 /// none of none.
@@ -85,20 +90,18 @@ impl Margin {
         let together_s = of_all.or(of_worst).filter(|_| come_to_rest);
         let limit_s = goal.limit.as_secs_f64();
         let is_split = worst_s > limit_s && latencies_s.iter().any(|latency_s| *latency_s <= limit_s);
-        Some(Self { goal, worst_s, left: 1.0 - worst_s / limit_s, together_s, is_split })
+        let is_single = trials.len() == 1;
+        Some(Self { goal, worst_s, left: 1.0 - worst_s / limit_s, together_s, is_split, is_single })
     }
 
     /// Whether it may be chance that the worst of the trials kept the goal, or did not: all of them together do not show it, or tell
-    /// nothing and do not agree.
+    /// nothing and do not agree, or are but one.
     pub fn is_chance(&self) -> bool {
         let limit_s = self.goal.limit.as_secs_f64();
         let interval = self.together_s.and_then(|together| together.interval);
-        interval.map_or(
-            self.is_split,
-            |(low, high)| {
-                if self.left < 0.0 { low <= limit_s } else { high > limit_s }
-            },
-        )
+        interval.map_or(self.is_split || self.is_single && self.left.abs() < NEAR_SHARE, |(low, high)| {
+            if self.left < 0.0 { low <= limit_s } else { high > limit_s }
+        })
     }
 }
 
@@ -192,6 +195,7 @@ mod tests {
             left: 0.0,
             together_s: together.map(|all| Estimate { value: worst_s, interval: Some(all) }),
             is_split: false,
+            is_single: false,
         };
         let reached = |kept: Option<(f64, f64)>, missed: Option<(f64, f64)>| {
             let mut margins = [margin(1.0, kept)];

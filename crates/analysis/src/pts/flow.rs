@@ -240,8 +240,12 @@ pub fn deviations(question: &SteadyQuestion) -> Vec<String> {
     let unpurged = !purge && purged_before.is_none();
     let unpurged = unpurged.then(|| "no purge, so that what was written before is not known".to_owned());
     let coarse = (*block_min > BLOCK_MIN).then(|| format!("no blocks smaller than {block_min} B"));
-    let unspread = *test == SteadyTest::Latency && !has_histogram;
-    let unspread = unspread.then(|| "no histogram run, which the standard has since 2.0".to_owned());
+    let unspread = match test {
+        SteadyTest::Latency if !has_histogram => Some("no histogram run, which the standard has since 2.0"),
+        SteadyTest::Composite if !has_histogram => Some("no histograms at operating points"),
+        _ => None,
+    };
+    let unspread = unspread.map(str::to_owned);
     let partial = part.map(|part| partial(part, *class));
     [quick, partial, unpurged, coarse, unspread].into_iter().flatten().collect()
 }
@@ -315,7 +319,12 @@ impl Flow {
             }],
             SteadyTest::Composite => {
                 let load = |threads, depth| cell(Blocks::Composite, 40, true, (threads, depth));
-                vec![rounds("preconditioning", precondition(&load(32, 32))), rounds("demand", demand(&load))]
+                let mut parts = vec![
+                    rounds("preconditioning", precondition(&load(32, 32))),
+                    rounds("demand", demand(&load)),
+                ];
+                parts.extend(question.has_histogram.then(operating_part));
+                parts
             }
             SteadyTest::Dirth => {
                 let load = |threads, depth| cell(Blocks::Of(8 << 10), 65, true, (threads, depth));
@@ -324,7 +333,7 @@ impl Flow {
                     fill(128 << 10),
                     rounds("preconditioning", precondition(&writes)),
                     rounds("demand", demand(&load)),
-                    Part { title: "operating points".to_owned(), kind: PartKind::OperatingPoints },
+                    operating_part(),
                 ]
             }
         };
@@ -515,6 +524,11 @@ fn cross_stimulus() -> Vec<Cell> {
     let sequential = Cell { time: hours(8), ..cell(Blocks::Of(1024 << 10), 0, false, (1, 32)) };
     let random = Cell { time: hours(6), ..cell(Blocks::Of(8 << 10), 0, true, (1, 32)) };
     vec![sequential.clone(), random, sequential]
+}
+
+/// Histograms at three of the loads that were found.
+fn operating_part() -> Part {
+    Part { title: "operating points".to_owned(), kind: PartKind::OperatingPoints }
 }
 
 /// Rounds of half an hour, judged by their first minute.

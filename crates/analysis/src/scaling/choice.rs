@@ -1,10 +1,11 @@
 //! Which law a curve follows, if any, and the answers it gives: the peak, the knee, the load for 95 % of the most, the
 //! load at which latency reaches a limit. Every answer has an interval; one that lies beyond the data says so.
 
-use super::curve;
+use super::curve::{self, best};
 use super::estimate::{Estimate, as_far_up, at_least, bare, from_below, interval, one_at_least};
 use super::fit::{Fit, Point, SHARPNESS_MAX, Weighting};
 use super::law::{Law, Operating};
+use super::lone;
 use super::profile::n_at_95_percent;
 use super::remarks::{
     lack_of_fit, lawless, mixed, of_lawless, open_ceiling, remarks, units_between, unmeasured,
@@ -78,6 +79,8 @@ pub enum Lawless {
     Rough,
     /// Throughput goes another way than any law.
     OtherShape,
+    /// Another kind of curve would be told without one measurement, which lies apart from the others of its load.
+    OneMeasurement,
 }
 
 /// What a curve says.
@@ -168,9 +171,10 @@ pub fn answers(
     limits_s: &[f64],
     seed: u64,
 ) -> Answers {
-    let (mut fits, loads) = fitted(points, weighting);
-    let chosen = choose(&fits, points, weighting, &loads);
-    let chosen = kinked(&mut fits, chosen, points, weighting, &loads);
+    let Judged { fits, loads, chosen, verdict } = judged(points, weighting);
+    let lone = lone::of(points, weighting, verdict, |rest| judged(rest, weighting).verdict);
+    let chosen = chosen.filter(|_| lone.is_none());
+    let mut verdict = if lone.is_some() { Verdict::NoLaw } else { verdict };
     let lacks_fit = chosen.is_some_and(|at| lacks_fit(&fits[at], points, weighting));
     let again = |at: usize| Resampled::of(resample(&fits[at], points, weighting, lacks_fit, seed));
     let Resampled { laws: resampled, unbounded } = chosen.map(again).unwrap_or_default();
@@ -191,11 +195,9 @@ pub fn answers(
         Some(Estimate { value, interval: own.map(|own| hull(of_rivals.fold(own, hull), (value, value))) })
     };
     let estimate = |figure: Figure<'_>| estimate_over(&resampled, |rival| &rival.laws, figure);
-    let mut verdict = Verdict::of(chosen.map(|at| &fits[at]), &loads, points.len());
     // What only grew, or only fell, tells nothing of what lies beyond.
     let bends = verdict != Verdict::Linear && !law.is_some_and(|law| falls_throughout(&law, &loads));
     let peak = peak(law.filter(|_| bends && peaks_between.is_none()), &loads, n_max, &estimate);
-    verdict = certain(verdict, chosen.map(|at| &fits[at]), &loads, &peak, &resampled);
     let passed = law.filter(|_| lacks_fit).and_then(|law| passed(&law, &loads, points));
     // Below the smallest load there is nothing to read off.
     let smallest = points.iter().map(|point| point.n).fold(f64::INFINITY, f64::min);
@@ -227,7 +229,7 @@ pub fn answers(
     let free_knee = estimate_over(&unbounded, |rival| &rival.unbounded, &Law::knee);
     let knee = within(joined(estimate(&Law::knee), free_knee).map(known)).filter(|_| bends);
     let nearly = |found: Estimate| at_a_kink(known(found), &resampled, knee);
-    let lawless = lawless(&fits, chosen, &loads);
+    let lawless = lone.map_or_else(|| lawless(&fits, chosen, &loads), |_| Some(Lawless::OneMeasurement));
     Answers {
         lawless,
         verdict,
@@ -262,6 +264,7 @@ pub fn answers(
         .chain(lawless.filter(|_| verdict == Verdict::NoLaw).and_then(|why| of_lawless(why, &loads)))
         .chain(is_ceiling_open.then(|| open_ceiling(gap)))
         .chain(curve::apart(points, &loads))
+        .chain(lone.map(|lone| lone.remark()))
         .chain(chosen.filter(|_| lacks_fit).map(|at| lack_of_fit(&fits[at])))
         .chain(units_between)
         .chain(unmeasured(law.is_none(), &loads))
@@ -269,27 +272,37 @@ pub fn answers(
         .collect(),
         best,
         level: curve::level(&loads).filter(|_| verdict == Verdict::Flat),
-        fallen: fallen(&loads).filter(|_| chosen.is_none()),
+        fallen: curve::fallen(&loads).filter(|_| chosen.is_none()),
         peak,
         fits,
         chosen,
     }
 }
 
-/// Whether throughput that falls by its law does so, or whether that is open: where no load shows it, and the law might have no peak, or
-/// one beyond all loads, if they were measured again, or nobody knows how they would differ then.
-fn certain(
+/// Whether throughput that falls by its law does so, or whether that is open, as where no load shows it: of a plateau that is measured
+/// roughly some laws fall, and their own errors do not know that they are not its law.
+fn certain(verdict: Verdict, fit: Option<&Fit>, loads: &[curve::Load]) -> Verdict {
+    match fit.filter(|fit| verdict == Verdict::Retrograde && fit.law.peak().is_some()) {
+        Some(fit) if !is_fall_shown(fit, loads) => Verdict::Contention,
+        _ => verdict,
+    }
+}
+
+/// What points come to, before anything is resampled.
+struct Judged {
+    fits: Vec<Fit>,
+    loads: Vec<curve::Load>,
+    chosen: Option<usize>,
     verdict: Verdict,
-    fit: Option<&Fit>,
-    loads: &[curve::Load],
-    peak: &Peak,
-    resampled: &[Law],
-) -> Verdict {
-    let Some(fit) = fit.filter(|_| verdict == Verdict::Retrograde && peak.is_of_law) else { return verdict };
-    let n_max = loads.last().map_or(0.0, |load| load.n);
-    let is_once = loads.iter().all(|load| load.margin.is_none());
-    let is_open = is_once || is_mixed(resampled) || peak.n.interval.is_none_or(|(_, high)| high >= n_max);
-    if is_open && !is_fall_shown(fit, loads) { Verdict::Contention } else { verdict }
+}
+
+fn judged(points: &[Point], weighting: Weighting) -> Judged {
+    let (mut fits, loads) = fitted(points, weighting);
+    let chosen = choose(&fits, points, weighting, &loads);
+    let chosen = kinked(&mut fits, chosen, points, weighting, &loads);
+    let fit = chosen.map(|at| &fits[at]);
+    let verdict = certain(Verdict::of(fit, &loads, points.len()), fit, &loads);
+    Judged { loads, chosen, verdict, fits }
 }
 
 /// Every law that can be fitted, and the loads, with what their errors are guessed to be where they were measured once.
@@ -297,9 +310,7 @@ fn fitted(points: &[Point], weighting: Weighting) -> (Vec<Fit>, Vec<curve::Load>
     let mut fits: Vec<Fit> =
         [Fit::usl, Fit::soft_min, Fit::linear].iter().filter_map(|fit| fit(points, weighting)).collect();
     let mut loads = curve::by_load(points);
-    // Twice the standard deviation is half of a 95 % interval.
-    let scatter = 1.96 * curve::scatter(&fits, points);
-    loads.iter_mut().for_each(|load| load.guessed = scatter * load.x);
+    curve::guess(&mut loads, &fits, points);
     for fit in fits.iter_mut().filter(|fit| !leaves_freedom(fit, &loads)) {
         fit.aicc = None;
     }
@@ -333,20 +344,6 @@ const MIXED_IN: usize = 500;
 pub(super) fn is_mixed(resampled: &[Law]) -> bool {
     let peaked = resampled.iter().filter(|law| law.peak().is_some()).count();
     peaked.min(resampled.len() - peaked) * MIXED_IN > resampled.len()
-}
-
-/// Share of the most below which the last two loads of a curve without a law are said to have fallen.
-const FALLEN_SHARE: f64 = 0.9;
-
-/// The last load where throughput has fallen from the most, and at the one before it.
-fn fallen(loads: &[curve::Load]) -> Option<Operating> {
-    let best = best(loads)?;
-    match loads {
-        [.., one, last] if one.n > best.n && one.x.max(last.x) < FALLEN_SHARE * best.x => {
-            Some(Operating { n: last.n, x: last.x })
-        }
-        _ => None,
-    }
 }
 
 /// The law with a kink instead, which is looked for only where no smooth law will do, and taken where it is plainly better than
@@ -504,7 +501,7 @@ pub(super) fn explains(fit: &Fit, points: &[Point], weighting: Weighting, loads:
     let is_off = || misses > 0 && lack_of_fit_p(fit, points, weighting).is_some_and(|p| p < FIT_P_MIN);
     let describes = weighting == Weighting::Relative || 2 * misses < loads.len() && !is_off();
     worst <= ERROR_MAX && describes
-        || is_scatter()
+        || is_scatter() && !(is_line && 2 * misses >= loads.len())
         || points.len() >= NOISE_POINTS_MIN && is_law() && is_noise()
 }
 
@@ -620,12 +617,6 @@ fn joined(own: Option<Estimate>, free: Option<Estimate>) -> Option<Estimate> {
     let free = free.and_then(|free| free.interval);
     let both = |own| free.map_or(own, |free| hull(own, free));
     own.map(|found| Estimate { interval: found.interval.map(both), ..found })
-}
-
-/// The most that was measured, at the smallest load of equally good ones: more of it bought nothing.
-fn best(loads: &[curve::Load]) -> Option<&curve::Load> {
-    let most = loads.iter().map(|load| load.x).fold(0.0, f64::max);
-    loads.iter().find(|load| load.x >= most)
 }
 
 /// The most that the best load shows, with what it may lie off.

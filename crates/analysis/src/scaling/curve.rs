@@ -3,6 +3,7 @@
 use super::choice::LatencyLimit;
 use super::estimate::Estimate;
 use super::fit::{Fit, Point};
+use super::law::Operating;
 use crate::statistics::{Redraw, Sample, nearest_rank, t_quantile};
 
 /// All points of one load.
@@ -13,8 +14,10 @@ pub(super) struct Load {
     pub(super) x: f64,
     /// Half of the 95 % interval of the mean; `None` of a single point.
     pub(super) margin: Option<f64>,
-    /// What takes its place of a single point, where what laws leave elsewhere tells it: see [`scatter`]. 0 where nothing does.
+    /// The same by what all loads together scatter: see [`guess`]. 0 where nothing tells it.
     pub(super) guessed: f64,
+    /// How often it was measured.
+    pub(super) count: usize,
 }
 
 /// Fewest points that a law has to leave over for what it leaves to tell what single points scatter by.
@@ -24,7 +27,7 @@ const OF_MEDIAN: f64 = 1.4826;
 
 /// What single measurements scatter by, as a share: the least that any law leaves of most points. By the median, so that a few loads
 /// that are none of the law's decide nothing.
-pub(super) fn scatter(fits: &[Fit], points: &[Point]) -> f64 {
+fn scatter(fits: &[Fit], points: &[Point]) -> f64 {
     let of_fit = |fit: &Fit| {
         let freedom =
             points.len().checked_sub(fit.coefficients.len()).filter(|left| *left >= LEFT_OVER_MIN)?;
@@ -34,6 +37,25 @@ pub(super) fn scatter(fits: &[Fit], points: &[Point]) -> f64 {
         Some(OF_MEDIAN * median * (points.len() as f64 / freedom as f64).sqrt())
     };
     fits.iter().filter_map(of_fit).reduce(f64::min).unwrap_or(0.0)
+}
+
+/// Measurements beyond the first of their loads from which on they tell what measuring again scatters by.
+const AGAIN_MIN: usize = 3;
+
+/// What measurements of one load scatter by, as a share, over all loads: 1.96 standard deviations, or as many as Student's t has for as
+/// few as there are. `None` where too few loads were measured again.
+fn scatter_again(points: &[Point], loads: &[Load]) -> Option<f64> {
+    let again = points.len() - loads.len();
+    let mean = |n: f64| loads.binary_search_by(|load| load.n.total_cmp(&n)).map_or(0.0, |at| loads[at].x);
+    let off = points.iter().map(|point| point.x / mean(point.n) - 1.0).filter(|off| off.is_finite());
+    let squares: f64 = off.map(|off| off.powi(2)).sum();
+    (again >= AGAIN_MIN).then(|| t_quantile(0.95, again as f64) * (squares / again as f64).sqrt())
+}
+
+/// Tells each load half of the 95 % interval of its mean, by what measuring again scatters, else by what laws leave of most points.
+pub(super) fn guess(loads: &mut [Load], fits: &[Fit], points: &[Point]) {
+    let share = scatter_again(points, loads).unwrap_or_else(|| 1.96 * scatter(fits, points));
+    loads.iter_mut().for_each(|load| load.guessed = share * load.x / (load.count as f64).sqrt());
 }
 
 /// Fall below the best that counts where a load was measured once.
@@ -48,9 +70,35 @@ pub(super) fn by_load(points: &[Point]) -> Vec<Load> {
         .map(|group| {
             let values: Vec<f64> = group.iter().map(|p| p.x).collect();
             let moments = Sample::of(&values);
-            Load { n: group[0].n, x: moments.mean, margin: moments.half_width(0.95), guessed: 0.0 }
+            Load {
+                n: group[0].n,
+                x: moments.mean,
+                margin: moments.half_width(0.95),
+                guessed: 0.0,
+                count: group.len(),
+            }
         })
         .collect()
+}
+
+/// The most that was measured, at the smallest load of equally good ones: more of it bought nothing.
+pub(super) fn best(loads: &[Load]) -> Option<&Load> {
+    let most = loads.iter().map(|load| load.x).fold(0.0, f64::max);
+    loads.iter().find(|load| load.x >= most)
+}
+
+/// Share of the most below which the last two loads of a curve without a law are said to have fallen.
+const FALLEN_SHARE: f64 = 0.9;
+
+/// The last load where throughput has fallen from the most, and at the one before it.
+pub(super) fn fallen(loads: &[Load]) -> Option<Operating> {
+    let best = best(loads)?;
+    match loads {
+        [.., one, last] if one.n > best.n && one.x.max(last.x) < FALLEN_SHARE * best.x => {
+            Some(Operating { n: last.n, x: last.x })
+        }
+        _ => None,
+    }
 }
 
 /// Share by which the mean of a load lies off the median of all at most, to be of one level with them.
@@ -227,7 +275,7 @@ pub(super) fn share_of_best(points: &[Point], share: f64) -> Option<Estimate> {
         .filter_map(|_| {
             let draw = |group: &&[Point]| {
                 let x = Redraw::of(group.len(), &mut random).mean(group.iter().map(|point| point.x));
-                Load { n: group[0].n, x, margin: None, guessed: 0.0 }
+                Load { n: group[0].n, x, margin: None, guessed: 0.0, count: group.len() }
             };
             of(&groups.iter().map(draw).collect::<Vec<_>>())
         })

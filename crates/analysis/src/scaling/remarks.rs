@@ -180,7 +180,7 @@ pub(super) fn of_lawless(why: Lawless, loads: &[curve::Load]) -> Option<String> 
                 .to_owned(),
         ),
         Lawless::Superlinear => superlinear(loads),
-        Lawless::FewLoads | Lawless::OtherShape => None,
+        Lawless::FewLoads | Lawless::OtherShape | Lawless::OneMeasurement => None,
     }
 }
 

@@ -159,8 +159,8 @@ fn falls_plainly(fit: &Fit, loads: &[Load], last: &Load) -> bool {
     fall > FALL_MIN && fit.max_relative_error * PLAIN_TIMES < fall
 }
 
-/// Times what two loads that were measured once may differ by that the last one has to lie below the most for it to show a fall by
-/// itself: the most of several is one that chance made high.
+/// Times what two loads may differ by that the last one has to lie below the most for it to show a fall by itself: the most of several
+/// is one that chance made high.
 const FAR_TIMES: f64 = 1.5;
 
 /// Whether loads themselves show that throughput falls: as far as noise lets that be told, or of figures that lie on their law. Else it
@@ -190,4 +190,42 @@ fn is_constant(law: &Law, loads: &[Load]) -> bool {
     let freedom = count - 3.0;
     let ratio = ((of_constant - of_law) / 2.0).max(0.0) / (of_law / freedom);
     f_beyond(ratio, 2.0, freedom).is_some_and(|p| p >= CONSTANT_P_MIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scaling::{Point, Weighting, answers};
+
+    const LOADS: [f64; 7] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
+
+    fn verdict(measured: &[[f64; 3]; 7]) -> Verdict {
+        let points =
+            LOADS.iter().zip(measured).flat_map(|(&n, all)| all.iter().map(move |&x| Point { n, x }));
+        answers(&points.collect::<Vec<_>>(), None, Weighting::Equal, &[], 1).verdict
+    }
+
+    /// A plateau from load 10 on, each measurement off by 10 %: what fell from load 32 to 64 is no more than what measurements differ by.
+    #[test]
+    fn a_rough_plateau_does_no_harm() {
+        let measured = [
+            [885.0, 1038.0, 1105.0],
+            [1900.0, 1751.0, 1987.0],
+            [4196.0, 4464.0, 3542.0],
+            [7030.0, 8585.0, 8388.0],
+            [11_658.0, 11_032.0, 9899.0],
+            [9729.0, 12_931.0, 9715.0],
+            [9245.0, 8924.0, 10_096.0],
+        ];
+        let found = verdict(&measured);
+        assert!(matches!(found, Verdict::Capped | Verdict::Contention), "{found:?}");
+    }
+
+    /// What falls by 13 % does so, also where measurements differ by 3 %.
+    #[test]
+    fn a_fall_that_loads_show_is_one() {
+        let usl = |n: f64| 1000.0 * n / (1.0 + 0.05 * (n - 1.0) + 0.001 * n * (n - 1.0));
+        let measured = LOADS.map(|n| [0.97, 1.0, 1.03].map(|off| usl(n) * off));
+        assert_eq!(verdict(&measured), Verdict::Retrograde);
+    }
 }

@@ -193,19 +193,27 @@ fn errors_in_ramp(view: &StepView<'_>, stream: usize, place: &str, found: &mut F
     }
     let failed: u64 = names.values().sum();
     if failed > 0 {
-        let names: Vec<String> =
+        let told: Vec<String> =
             names.iter().map(|(errno, count)| format!("{} × {count}", errno_name(*errno))).collect();
         found.add(
             "errors.io",
             Severity::Invalid,
-            format!("{place}{failed} of the ramp's operations failed: {}", names.join(", ")),
-            "nothing was measured after that: look at the kernel log and at the device's health",
+            format!("{place}{failed} of the ramp's operations failed: {}", told.join(", ")),
+            asked_for(&view.step.started.step.streams[stream], names.keys()).unwrap_or(
+                "nothing was measured after that: look at the kernel log and at the device's health",
+            ),
         );
     }
 }
 
+/// What to leave out, where all errors come of one thing that a stream asks of the device or its filesystem.
+fn asked_for<'a>(stream: &Stream, mut errors: impl Iterator<Item = &'a i32>) -> Option<&'static str> {
+    let first = errors.next()?;
+    stream.engine.kind.behind(*first).filter(|_| errors.all(|errno| errno == first))
+}
+
 /// Tells how many operations of a stream failed, of each kind if several did.
-fn failed_operations(measured: &Measured, place: &str, found: &mut Found) {
+fn failed_operations(stream: &Stream, measured: &Measured, place: &str, found: &mut Found) {
     let kinds = &measured.tally.kinds;
     let failed = |kind: &KindTally| kind.errors.iter().map(|(_, count)| count).sum::<u64>();
     let told = |kind: &KindTally| {
@@ -235,7 +243,9 @@ fn failed_operations(measured: &Measured, place: &str, found: &mut Found) {
         "errors.io",
         if share > FAILED_SHARE_MAX { Severity::Invalid } else { Severity::Warn },
         evidence,
-        if errors().all(|&(errno, _)| is_of_connection(errno)) {
+        if let Some(remedy) = asked_for(stream, errors().map(|(errno, _)| errno)) {
+            remedy
+        } else if errors().all(|&(errno, _)| is_of_connection(errno)) {
             "failed operations count in no rate or latency: look what became of the other end of the connection"
         } else {
             "failed operations count in no rate or latency: look at the kernel log and at the device's health"
@@ -259,7 +269,7 @@ fn errors(view: &StepView<'_>, found: &mut Found) {
         if operations(&measured.tally) == 0 {
             errors_in_ramp(view, at, &view.stream_place(stream), found);
         }
-        failed_operations(measured, &view.stream_place(stream), found);
+        failed_operations(stream, measured, &view.stream_place(stream), found);
         for kind in &measured.tally.kinds {
             if kind.short > 0 && kind.kind != OperationKind::Sync {
                 found.weighed(

@@ -5,8 +5,8 @@ use super::{Found, StepView, pacing};
 use crate::measured::{Measured, operations};
 use crate::pts;
 use fathom_schema::{
-    Interval, OperationKind, Pacing, Phase, Question, Quota, Severity, Stop, Stream, TargetKind, Think,
-    TimeLimit,
+    EngineKind, Interval, OperationKind, Pacing, Phase, Question, Quota, Severity, Stop, Stream, TargetKind,
+    Think, TimeLimit,
 };
 use fathom_units::{Iops, Nanos};
 
@@ -25,6 +25,9 @@ const LITTLE_LATENCIES_MIN: f64 = 50.0;
 const CPU_SHARE_MAX: f64 = 0.90;
 /// Share of its time that a worker waits for a CPU below which nobody takes it from it: wakes take some as well.
 const WAITED_SHARE_MIN: f64 = 0.05;
+/// Share of its time for which a worker waits for a CPU from which on figures are the host's, however little it would do with one: so
+/// long are completed operations not seen, and slots that look full are free.
+const WAITED_SHARE_MAX: f64 = 0.25;
 /// Share of the generator's own ceiling above which a result is as much about the generator: beyond a half, its time per
 /// operation is at least as long as the device's.
 const CEILING_SHARE_MAX: f64 = 0.5;
@@ -35,6 +38,8 @@ pub(super) const INTERVALS_MIN: usize = 3;
 /// Fewest operations for a two-sided 95 % bound on p99: ln 0.025 ÷ ln 0.99, the order statistics of a
 /// binomial.
 const P99_OPERATIONS_MIN: u64 = 368;
+/// Least that an edge has to be seen late for a worker to have stood still: less is what a busy host does to it.
+const STOOD_STILL_MIN: Nanos = Nanos::millis(200);
 /// Share of late intervals that spoils the series: one in a hundred is seen as an outlier, more as noise.
 const LATE_SHARE_MAX: f64 = 0.01;
 
@@ -105,6 +110,7 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
         samples(measured, &place, found);
         pacing::check(view, stream, measured, &intervals, &place, found);
         late(&intervals, &place, found);
+        stood_still(view, stream, &intervals, &place, found);
     }
 }
 
@@ -352,7 +358,7 @@ fn cpu(view: &StepView<'_>, stream: &Stream, measured: &Measured, place: &str, f
 /// A worker that is not on a CPU for all of its time only because others are, or since it may not.
 fn contended(measured: &Measured, is_null: bool, place: &str, found: &mut Found) {
     let Some((on, waited)) = measured.cpu_contended(WAITED_SHARE_MIN) else { return };
-    if on + waited <= CPU_SHARE_MAX {
+    if on + waited <= CPU_SHARE_MAX && waited < WAITED_SHARE_MAX {
         return;
     }
     let (on_percent, waited_percent) = (on * 100.0, waited * 100.0);
@@ -464,4 +470,37 @@ fn late(intervals: &[&Interval], place: &str, found: &mut Found) {
             "totals are right, the series is not: leave a CPU to the generator, or use longer intervals",
         );
     }
+}
+
+/// That a worker itself stood still: it saw an edge late though its engine waits no longer than until the next one, whatever a device
+/// does.
+fn stood_still(
+    view: &StepView<'_>,
+    stream: &Stream,
+    intervals: &[&Interval],
+    place: &str,
+    found: &mut Found,
+) {
+    let stops =
+        intervals.iter().filter_map(|interval| Some((seen_late(view, stream, interval)?, interval.end)));
+    let Some((seen_late, until)) = stops.max() else { return };
+    found.weighed(
+        seen_late.as_secs_f64(),
+        "generator.stood-still",
+        Severity::Warn,
+        format!(
+            "{place}generator-limited: a worker saw the edge of an interval {} late, at {} s: it was stopped, or had no CPU",
+            seen_late.approximate(),
+            (until.as_secs_f64() * 10.0).round() / 10.0
+        ),
+        "what was in flight has that in its latency, and rates are over that time as well: measure again without it, and do not take \
+         a stall at that time for one of the device",
+    );
+}
+
+/// How late the edge within an interval was seen, where a worker stood still: by an engine that waits no longer than to an edge.
+pub(super) fn seen_late(view: &StepView<'_>, stream: &Stream, interval: &Interval) -> Option<Nanos> {
+    let waits_no_longer = matches!(stream.engine.kind, EngineKind::IoUring(_) | EngineKind::Libaio(_));
+    let late = interval.end.since(interval.start).since(view.step.started.step.interval);
+    (waits_no_longer && interval.late && late >= STOOD_STILL_MIN).then_some(late)
 }

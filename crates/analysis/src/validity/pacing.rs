@@ -193,7 +193,9 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
         ends_by_amount(stream, measured) && drained.0 < shortest(tally).saturating_mul(DRAINED_TIMES);
     let drained = if is_of_amount { Nanos::ZERO } else { drained };
     let late = |part: Nanos| part.as_secs_f64() > measured.window().as_secs_f64() * (1.0 - RATE_SHARE_MIN);
-    if is_short && (undone as f64 > tally.arrivals as f64 * (1.0 - RATE_SHARE_MIN) || late(drained)) {
+    // A backlog that is full cannot grow.
+    let is_behind = is_short && tally.arrivals_dropped == 0;
+    if is_behind && (undone as f64 > tally.arrivals as f64 * (1.0 - RATE_SHARE_MIN) || late(drained)) {
         let drained = match drained {
             Nanos::ZERO => String::new(),
             drained => format!("; what was in flight at the end took {} more", drained.approximate()),

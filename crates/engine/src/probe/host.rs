@@ -40,7 +40,36 @@ impl Gather<'_> {
 
 /// Processors.
 pub(super) fn cpu(roots: &Roots) -> CpuFacts {
-    CpuFacts { model: cpu_model(roots).unwrap_or_default(), usable: usable_cpus(roots) }
+    CpuFacts {
+        model: cpu_model(roots).unwrap_or_default(),
+        usable: usable_cpus(roots),
+        reachable: reachable_cpus(roots),
+    }
+}
+
+/// All that are online, but for what the control group has (`cpuset`), of either version.
+fn reachable_cpus(roots: &Roots) -> Vec<u32> {
+    let online = text(&roots.sys.join("devices/system/cpu/online"));
+    let mut cpus = cpu_list(online.as_deref().unwrap_or_default().trim());
+    let groups = text(&roots.proc.join("self/cgroup")).unwrap_or_default();
+    let root = roots.sys.join("fs/cgroup");
+    for line in groups.lines() {
+        let Some((controllers, path)) = line.split_once(':').and_then(|(_, rest)| rest.split_once(':'))
+        else {
+            continue;
+        };
+        let (folder, file) = match controllers {
+            "" => (root.clone(), "cpuset.cpus.effective"),
+            _ if controllers.split(',').any(|one| one == "cpuset") => {
+                (root.join("cpuset"), "cpuset.effective_cpus")
+            }
+            _ => continue,
+        };
+        let own = text(&folder.join(path.trim_start_matches('/')).join(file));
+        let own = cpu_list(own.as_deref().unwrap_or_default().trim());
+        cpus.retain(|cpu| own.is_empty() || own.contains(cpu));
+    }
+    cpus
 }
 
 fn cpu_model(roots: &Roots) -> Option<String> {
@@ -359,7 +388,14 @@ mod tests {
             assert_eq!(found.len(), 1, "{subject} {name}");
             assert_eq!(found[0].value.as_deref(), expect, "{subject} {name}");
         }
-        assert_eq!(cpu(&tree.roots), CpuFacts { model: "AMD EPYC 7B13".to_owned(), usable: vec![0, 1, 3] });
+        assert_eq!(
+            cpu(&tree.roots),
+            CpuFacts {
+                model: "AMD EPYC 7B13".to_owned(),
+                usable: vec![0, 1, 3],
+                reachable: vec![0, 1, 2, 3]
+            }
+        );
         assert_eq!(memory(&tree.roots), Bytes::kib(8_000_000));
         assert_eq!(limits(&tree.roots, EngineRefusals::default()).locked_memory_bytes, u64::MAX);
     }

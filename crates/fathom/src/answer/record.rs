@@ -175,7 +175,7 @@ fn objective_document(found: &Objective, wanted: Option<f64>) -> Value {
             "done": done,
             "each_s": each_s,
         })),
-        "goals": margins.iter().map(|Margin { goal, worst_s, left, together_s, is_split: _ }| json!({
+        "goals": margins.iter().map(|Margin { goal, worst_s, left, together_s, is_split: _, is_single: _ }| json!({
             "statistic": goal.statistic(),
             "limit_s": goal.limit.as_secs_f64(),
             "worst_s": worst_s,

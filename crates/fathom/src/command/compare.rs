@@ -326,13 +326,19 @@ fn document(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> Valu
         })
     };
     let curve_figure = |one: &CurveFigure| {
-        let CurveFigure { name, is_rate, base, new, overlap } = one;
+        let CurveFigure { name, is_rate, base, new, overlap, change } = one;
         json!({
             "name": name,
             "unit": if *is_rate { "iops" } else { "in flight" },
             "base": estimate(base),
             "new": estimate(new),
             "intervals_overlap": overlap,
+            "change": change.map(|one| json!({
+                "change": one.change,
+                "interval": [one.interval.0, one.interval.1],
+                "verdict": one.verdict.name(),
+                "decides": one.decides,
+            })),
         })
     };
     json!({

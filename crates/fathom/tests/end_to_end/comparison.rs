@@ -378,7 +378,7 @@ fn recoveries_are_compared_load_by_load() {
 
 #[test]
 fn matrices_of_demand_are_compared_cell_by_cell() {
-    check_test("composite", 49, "RND composite 40/60 T32Q32", "rounds");
+    check_test("composite", 49 + 3, "RND composite 40/60 T32Q32", "rounds");
     check_test("dirth", 49 + 3, "largest operating point", "intervals");
 }
 
@@ -590,4 +590,39 @@ fn a_small_stream_that_lost_beside_a_large_one_is_named() {
     assert!(csv.contains("].steps[0].parts,2,kind,write"), "{csv}");
     let drawn = bench.fathom(&format!("{sides} --format html")).expect(99, &[]).out.clone();
     assert!(drawn.contains("Change of p99 by stream and kind"), "a drawing of them");
+}
+
+/// Searches have hardly a rate in common: what they found decides, and what they offered is told.
+#[test]
+fn the_highest_rate_within_limits_decides() {
+    let bench = Bench::new();
+    let ask = |command: &str, arrival: &str, seed: u32| {
+        let job = format!(
+            "[run]\nseed = {seed}\n[target.d]\nkind = \"sim\"\nsize = \"8GiB\"\nservice_time = \"uniform 900us..1100us\"\n\
+             parallelism = 4\n[workload.w]\naccess = \"random\"\n[stream.s]\narrival = \"{arrival}\"\n[stage.m]\n\
+             ramp = \"1s\"\ntime = \"20s\"\n"
+        );
+        bench.write("asked.toml", job);
+        bench.fathom(&format!("{command} asked.toml --quiet")).expect(0, &[]);
+        bench.report()["run"].as_str().expect("an identity").to_owned()
+    };
+    for (command, name) in [
+        ("slo --latency p99<10ms", "highest rate within the limits"),
+        ("curve --over rate --latency 10ms", "rate at twice the idle response time"),
+    ] {
+        let [even, again, bursts] = [("poisson", 1), ("poisson", 2), ("on-off:100ms/400ms", 3)]
+            .map(|(arrival, seed)| ask(command, arrival, seed));
+        let fallen = bench.fathom(&format!("compare {even} {bursts}"));
+        fallen.expect(99, &[]);
+        assert!(fallen.out.starts_with(&format!("Regressed: {name} −")), "{}", fallen.out);
+        assert!(fallen.out.contains("Caution: the jobs differ (arrivals)"), "{}", fallen.out);
+        let document = bench.fathom(&format!("compare {bursts} {even} --json")).expect(0, &[]).json();
+        let found = &document["comparisons"][0];
+        let figure = found["curve"].as_array().expect("a list").iter().find(|one| one["name"] == name);
+        assert_eq!(figure.expect("it is there")["change"]["verdict"], "improved", "{found:#}");
+        assert_eq!(found["verdict"], "improved");
+        // Two of one device are not told apart.
+        let alike = bench.fathom(&format!("compare {even} {again} --json")).json();
+        assert_ne!(alike["verdict"], "regressed", "{alike:#}");
+    }
 }

@@ -161,7 +161,19 @@ fn demand_intensity_comes_to_its_end() {
     let of_demand = &demand["parts"][2];
     assert_eq!((&of_demand["title"], &of_demand["levels"]), (&"demand".into(), &serde_json::json!([])));
     assert_eq!(of_demand["samples"], serde_json::json!([]));
-    check_to_the_end("composite", "steady", 2, 0, &["Demand intensity"]);
+    let composite = check_to_the_end(
+        "composite",
+        "steady",
+        3,
+        6,
+        &[
+            "Demand intensity",
+            "IOPS over total outstanding I/O",
+            "Response time over total outstanding I/O",
+            "Response-time histogram: largest, RND composite 40/60",
+        ],
+    );
+    assert_eq!(composite["parts"][2]["histograms"].as_array().expect("a list").len(), 3);
 }
 
 /// All tests on a file of a real filesystem, so hasty that a busy machine may complete nothing in a cell, which ends a test: it
@@ -175,7 +187,7 @@ fn every_test_runs_on_a_file() {
         ("wsat", 6000, 1),
         ("hir", 6000, 11),
         ("xsr", 60_000, 1),
-        ("composite", 60_000, 2),
+        ("composite", 60_000, 3),
         ("dirth", 60_000, 4),
     ] {
         let bench = Bench::new();

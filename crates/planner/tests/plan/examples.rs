@@ -304,6 +304,82 @@ fn check_profile(name: &str, cases: &'static [(f64, u32, OperationKind, bool)]) 
 }
 
 #[test]
+fn iometer_database_and_workstation() {
+    let expect =
+        |cases| Expect { points: 9, seconds: Some(9 * 75), workers: 1, depths: CYCLE, ramp: 15, cases };
+    check("iometer-database.toml", DISK, &expect(&[(67.0, 8192, READ, true), (33.0, 8192, WRITE, true)]));
+    let workstation = expect(&[
+        (64.0, 8192, READ, true),
+        (16.0, 8192, READ, false),
+        (16.0, 8192, WRITE, true),
+        (4.0, 8192, WRITE, false),
+    ]);
+    check("iometer-workstation.toml", DISK, &workstation);
+}
+
+#[test]
+fn exchange() {
+    let expect = Expect {
+        points: 6,
+        seconds: Some(6 * 360),
+        workers: 1,
+        depths: &[32; 6],
+        ramp: 60,
+        cases: &[(67.0, 4096, READ, true), (33.0, 4096, WRITE, true)],
+    };
+    let steps = check("exchange.toml", DISK, &expect);
+    let rates: Vec<Option<f64>> = steps.iter().map(|step| rate(&step.streams[0].pacing)).collect();
+    let shares = [0.1, 0.3, 0.5, 0.7, 0.9].map(|share| Some(PREVIEW_MAXIMUM * share));
+    assert_eq!(rates[0], None);
+    assert_eq!(rates[1..], shares);
+}
+
+fn rate(pacing: &Pacing) -> Option<f64> {
+    match pacing {
+        Pacing::Open { rate, arrival: Arrival::Poisson, .. } => Some(*rate),
+        _ => None,
+    }
+}
+
+/// Intensities, reads, places and sizes are those of the first version's public generator, as NetApp published it.
+#[test]
+fn spc1_like() {
+    let (plan, found) = plan_of("spc1-like.toml", DISK);
+    assert_eq!(found, Vec::<String>::new());
+    assert_eq!(plan.expected, Some(Nanos::secs(6 * 780)));
+    let steps = plan.experiment.preview();
+    let weights: Vec<u32> = steps[0].streams.iter().map(|stream| stream.flow.unwrap().weight).collect();
+    assert_eq!(weights, [35, 281, 70, 210, 18, 70, 35, 281]);
+    assert_eq!(weights.iter().sum::<u32>(), 1000);
+    let shares = |of: &dyn Fn(&fathom_schema::Stream) -> f64| {
+        steps[0].streams.iter().zip(&weights).map(|(one, &weight)| of(one) * f64::from(weight) / 1000.0).sum()
+    };
+    let reads: f64 = shares(&|stream| {
+        stream.workload.cases.iter().filter(|case| case.kind == READ).map(|case| case.weight).sum()
+    });
+    assert!((reads - 0.3944).abs() < 1e-9, "{reads}");
+    let kib: f64 = shares(&|stream| {
+        stream.workload.cases.iter().map(|case| case.weight * case.size.mean()).sum::<f64>() / 1024.0
+    });
+    assert!((kib - 8.0144).abs() < 1e-9, "{kib}");
+    let gib = |bytes: u64| (bytes as f64 / f64::from(1 << 20) / 1024.0).round() as u64;
+    let place = |stream: &fathom_schema::Stream| {
+        let extent = &stream.workers[0].extents[0];
+        (gib(extent.start.0), gib(extent.length.0))
+    };
+    let places: Vec<(u64, u64)> = steps[0].streams.iter().map(place).collect();
+    assert_eq!(
+        places,
+        [(0, 450), (68, 23), (90, 225), (315, 23), (450, 450), (662, 23), (540, 225), (900, 100)]
+    );
+    // At shares of the maximum each keeps its own rate, and waits for none.
+    for (step, share) in steps[1..].iter().zip([0.95, 0.9, 0.8, 0.5, 0.1]) {
+        assert!(step.streams.iter().all(|stream| stream.flow.is_none()), "{}", step.name);
+        assert!(step.streams.iter().all(|stream| rate(&stream.pacing) == Some(PREVIEW_MAXIMUM * share)));
+    }
+}
+
+#[test]
 fn profiles() {
     let whole = 200_000_000 * 512;
     let oracle = check_profile("oracle.toml", &[(30.0, 8192, READ, true), (70.0, 8192, WRITE, true)]);

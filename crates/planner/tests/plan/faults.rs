@@ -394,8 +394,8 @@ fn locked_memory_that_there_is_no_room_for() {
         DISK,
         |_| {},
         &[
-            "plan.cpu: the stream \"s\" asks for CPU 8; this process may use 8 from 0 to 7; name CPUs that exist and that \
-           this process may run on",
+            "plan.cpu: the stream \"s\" asks for CPU 8; its threads may run on 8 CPUs, numbered 0 to 7; name CPUs that are online \
+             and that the control group has (cpuset)",
         ],
     );
     for (limit, says) in [

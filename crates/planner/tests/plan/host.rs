@@ -62,7 +62,7 @@ pub(crate) fn fact(path: &Path, is: Is) -> TargetFact {
 pub(crate) fn facts(job: &Job, what: impl Fn(&Path) -> Is) -> Facts {
     Facts {
         host: "made-up".to_owned(),
-        cpu: CpuFacts { model: String::new(), usable: (0..8).collect() },
+        cpu: CpuFacts { model: String::new(), usable: (0..8).collect(), reachable: Vec::new() },
         limits: HostLimits {
             io_uring_refused: None,
             io_uring_errno: None,

@@ -228,7 +228,9 @@ fn demand_intensity_ends_with_the_operating_points_it_found() {
 #[test]
 fn the_composite_and_cross_stimulus_are_planned_in_full() {
     let done = steps(&mut planned(&question(SteadyTest::Composite)).experiment, |_, _| 1000.0);
-    assert_eq!(done.len(), 5 * 2 + 5 * 50);
+    assert_eq!(done.len(), 5 * 2 + 5 * 50 + 6, "with histograms at three loads");
+    let last = done.last().map(|(step, _)| step.name.as_str());
+    assert_eq!(last, Some("operating points: RND composite 40/60 T1Q1"));
     assert_eq!(done[0].0.streams[0].workload.cases.len(), 2 * 12, "twelve sizes, read and written");
     let done = steps(&mut planned(&question(SteadyTest::Xsr)).experiment, |_, _| 1000.0);
     let hours: Vec<TimeLimit> = done.iter().map(|(step, _)| step.streams[0].limits.time).collect();

@@ -7,7 +7,9 @@ use crate::plot::{Plot, PlotAxis, PlotLine, Shape, Unit};
 use crate::section::Section;
 use crate::table::{left, right, visible};
 use crate::tables::Table;
-use fathom_analysis::compare::{Comparison, CurveFigure, Kind, Metric, Replicates, StepComparison, WIDE};
+use fathom_analysis::compare::{
+    Comparison, CurveFigure, Kind, Metric, Replicates, StepComparison, Verdict, WIDE,
+};
 use fathom_analysis::scaling::Estimate;
 use fathom_units::{Iops, Ratio};
 
@@ -93,7 +95,7 @@ fn vary(of: Replicates) -> &'static str {
 /// What the curves come to, per figure: its name, both sides, and whether they differ.
 pub fn curve_rows(curve: &[CurveFigure]) -> Vec<[String; 4]> {
     let row = |one: &CurveFigure| {
-        let CurveFigure { name, is_rate, base, new, overlap } = one;
+        let CurveFigure { name, is_rate, base, new, overlap, change } = one;
         let text = |estimate: &Option<Estimate>| match estimate {
             None => "none".to_owned(),
             Some(one) if *is_rate => with_interval(one, "/s", &|x| Iops(x).to_string()),
@@ -104,9 +106,35 @@ pub fn curve_rows(curve: &[CurveFigure]) -> Vec<[String; 4]> {
             Some(false) => "intervals do not overlap",
             None => "n/a: no interval on both sides",
         };
-        [(*name).to_owned(), text(base), text(new), differ.to_owned()]
+        let changed = change.as_ref().map(|one| {
+            let (low, high) = (percent(one.interval.0), percent(one.interval.1));
+            format!("; {} (95 %: {low} to {high}), {}", percent(one.change), one.verdict.name())
+        });
+        [name.clone(), text(base), text(new), differ.to_owned() + &changed.unwrap_or_default()]
     };
     curve.iter().map(row).collect()
+}
+
+/// What is read off curves and decides, with a verdict: `highest rate within the limits −80 %`.
+pub(super) fn told_of_curves(curve: &[CurveFigure], verdict: Verdict) -> Vec<String> {
+    let told = |one: &CurveFigure| {
+        let change = one.deciding().filter(|change| change.verdict == verdict)?;
+        Some(format!("{} {}", one.name, percent(change.change)))
+    };
+    curve.iter().filter_map(told).collect()
+}
+
+/// That what was asked for may have changed, or not, where that leaves the verdict open.
+pub(super) fn open_answer(found: &Comparison) -> Option<String> {
+    let is_open = |one: &&CurveFigure| one.deciding().is_some_and(|it| it.verdict == Verdict::Inconclusive);
+    let one = found.curve.iter().find(is_open)?;
+    let change = one.deciding()?;
+    let (low, high) = (percent(change.interval.0), percent(change.interval.1));
+    Some(format!(
+        "Inconclusive: the {} changed by {} (95 %: {low} to {high}); longer trials, or more runs, tell more.",
+        one.name,
+        percent(change.change)
+    ))
 }
 
 /// The figures that decide, each with the loads that it decides about, in their order.

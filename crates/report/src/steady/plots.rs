@@ -243,6 +243,11 @@ fn is_demand(cell: &Cell) -> bool {
     cell.column.starts_with("depth")
 }
 
+/// Its total outstanding I/O.
+fn toio(cell: &Cell) -> f64 {
+    f64::from(cell.threads) * f64::from(cell.depth)
+}
+
 /// Over numbers of threads and queue depths: how much, and how long one waits for it.
 fn demand(found: &RoundsAnswer) -> Vec<Plot> {
     let RoundsAnswer { rounds, means, .. } = found;
@@ -253,31 +258,32 @@ fn demand(found: &RoundsAnswer) -> Vec<Plot> {
     let mut threads: Vec<u32> = cells().map(|(cell, _)| cell.threads).collect();
     threads.sort_unstable();
     threads.dedup();
-    let lines = |point: fn(u32, &Measure) -> (f64, f64)| -> Vec<PlotLine> {
+    let plot = |title: &str, x: PlotAxis, y: PlotAxis, point: fn(&Cell, &Measure) -> (f64, f64)| {
         let line = |&count: &u32| {
             let of = cells().filter(|(cell, _)| cell.threads == count);
-            let points: Vec<(f64, f64)> = of.map(|(cell, mean)| point(cell.depth, mean)).collect();
+            let points: Vec<(f64, f64)> = of.map(|(cell, mean)| point(cell, mean)).collect();
             PlotLine::new(format!("T{count}"), Shape::Joined, &points)
         };
-        threads.iter().take(CELLS_MAX).map(line).collect()
+        let lines = threads.iter().take(CELLS_MAX).map(line).collect();
+        Plot { title: title.to_owned(), x, y, lines, marks: Vec::new(), bands: Vec::new() }
     };
+    let rate = || PlotAxis::linear("IOPS", Unit::Rate);
+    let response = || PlotAxis::log("mean response time", Unit::Latency);
+    let outstanding = || PlotAxis::log("total outstanding I/O (TOIO): threads × queue depth", Unit::Plain);
     vec![
-        Plot {
-            title: "Demand variation: IOPS over queue depth".to_owned(),
-            x: PlotAxis::log("queue depth of a thread", Unit::Plain),
-            y: PlotAxis::linear("IOPS", Unit::Rate),
-            lines: lines(|depth, mean| (f64::from(depth), mean.iops)),
-            marks: Vec::new(),
-            bands: Vec::new(),
-        },
-        Plot {
-            title: "Demand intensity: response time over IOPS".to_owned(),
-            x: PlotAxis::linear("IOPS", Unit::Rate),
-            y: PlotAxis::log("mean response time", Unit::Latency),
-            lines: lines(|_, mean| (mean.iops, ns(mean.mean_s))),
-            marks: Vec::new(),
-            bands: Vec::new(),
-        },
+        plot(
+            "Demand variation: IOPS over queue depth",
+            PlotAxis::log("queue depth of a thread", Unit::Plain),
+            rate(),
+            |cell, mean| (f64::from(cell.depth), mean.iops),
+        ),
+        plot("Demand intensity: response time over IOPS", rate(), response(), |_, mean| {
+            (mean.iops, ns(mean.mean_s))
+        }),
+        plot("IOPS over total outstanding I/O", outstanding(), rate(), |cell, mean| (toio(cell), mean.iops)),
+        plot("Response time over total outstanding I/O", outstanding(), response(), |cell, mean| {
+            (toio(cell), ns(mean.mean_s))
+        }),
     ]
 }
 

@@ -33,7 +33,8 @@ fn a_worker_that_waits_for_a_cpu() {
         record
     };
     check(&waiting(45), &[("generator.cpu-bound", Severity::Warn)]);
-    check(&waiting(35), &[]);
+    check(&waiting(24), &[]);
+    check(&waiting(26), &[("generator.cpu-bound", Severity::Warn)]);
     // Wakes alone take it from a CPU for as long.
     let mut busy = record(&[StreamShape { cpu: 0.89, ..base() }]);
     let window = busy.steps[0].finished.as_ref().expect("it ended").streams[0].workers[0].end.0;
@@ -96,4 +97,26 @@ fn ceiling() {
     let mut null = with(500.0, 1);
     null.steps[0].started.step.targets[0].kind = TargetKind::Null;
     check(&null, &[]);
+}
+
+/// Stopped from 20 s to 23.4 s: the interval that begins at 20 s is handed over at 24 s.
+#[test]
+fn a_generator_that_stood_still() {
+    let rates = vec![(OperationKind::Read, 1100)];
+    let mut record = record(&[StreamShape { seconds: 200, rates, ..base() }]);
+    let intervals = &mut record.steps[0].intervals;
+    let last = intervals[23].end;
+    intervals.drain(21..24);
+    (intervals[20].end, intervals[20].late) = (last, true);
+    let told = |record: &Record| -> Vec<String> {
+        let of = |finding: Finding| (finding.id == "generator.stood-still").then_some(finding.evidence);
+        findings(record).into_iter().filter_map(of).collect()
+    };
+    let text = told(&record).concat();
+    assert!(text.contains("3.00 s late, at 24 s"), "{text}");
+    let all = findings(&record);
+    assert!(all.iter().all(|finding| finding.id != "behaviour.stall"), "{all:?}");
+    // One that performs operations itself is late where a device is.
+    record.steps[0].started.step.streams[0].engine.kind = EngineKind::Psync;
+    assert_eq!(told(&record), [] as [String; 0]);
 }

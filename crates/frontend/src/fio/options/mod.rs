@@ -447,10 +447,15 @@ fn read(
         Value::Span(unit, set) => {
             // No file has no bytes; a time may be none.
             let least = u64::from(matches!(unit, Unit::Bytes));
-            let number = |end| in_range(number_of(end, unit, base, misreads), least, u64::MAX / 1000);
-            let mut ends = text.split('-').map(number);
-            let low = ends.next().unwrap_or_else(|| Err("it is empty".to_owned())).map_err(bad)?;
-            let high = ends.next().unwrap_or(Ok(low)).map_err(bad)?;
+            let mut number = |end| in_range(number_of(end, unit, base, misreads), least, u64::MAX / 1000);
+            // The first and the last of however many.
+            let (mut ends, _) = super::values::items(text);
+            ends.retain(|end| !end.is_empty());
+            let (Some(low), Some(high)) = (ends.first(), ends.last()) else {
+                return Err(bad("it is empty".to_owned()));
+            };
+            let low = number(low).map_err(bad)?;
+            let high = if ends.len() > 1 { number(high).map_err(bad)? } else { low };
             set(settings, (low.min(high), low.max(high)));
         }
         Value::Word(words, set) => {
