@@ -195,7 +195,8 @@ pub fn compare(base: &[&Record], new: &[&Record], margin: f64) -> Result<Compari
     is_complete &= steps.len() == all.len();
     let deciding = || steps.iter().flat_map(|step| &step.metrics).filter(|metric| metric.decides);
     let of_curves = curve.iter().filter_map(CurveFigure::deciding).map(|change| change.verdict);
-    let verdicts = deciding().map(|metric| metric.verdict).chain(of_curves);
+    let open = curve.iter().filter(|one| one.is_open).map(|_| Verdict::Inconclusive);
+    let verdicts = deciding().map(|metric| metric.verdict).chain(of_curves).chain(open);
     let verdict = verdicts.max().unwrap_or(Verdict::Inconclusive);
     // A loss in one step is a loss; anything milder says nothing of steps without figures.
     let verdict = if is_complete { verdict } else { verdict.max(Verdict::Inconclusive) };

@@ -123,14 +123,15 @@ impl Measured {
     }
 
     /// Of the worker that would have used most of its window, had it had a CPU whenever it wanted one: the share that it was
-    /// on one, and the share that it waited, at least `least`. `None` where none waited for as long, and when the step was killed.
-    pub fn cpu_contended(&self, least: f64) -> Option<(f64, f64)> {
+    /// on one, and the share that it waited; of those that these shares make meant. `None` where there is none, and when the step was
+    /// killed.
+    pub fn cpu_contended(&self, is_meant: impl Fn(f64, f64) -> bool) -> Option<(f64, f64)> {
         let shares = self.workers.iter().filter_map(|worker| {
             let window = worker.end.since(worker.start).0;
             let share = |ns: u64| ns as f64 / window as f64;
             (window > 0).then(|| (share(worker.user_ns + worker.system_ns), share(worker.runnable_ns)))
         });
-        let waiting = shares.filter(|(_, waited)| *waited >= least);
+        let waiting = shares.filter(|(on, waited)| is_meant(*on, *waited));
         waiting.max_by(|(on, waited), (other_on, other)| (on + waited).total_cmp(&(other_on + other)))
     }
 }

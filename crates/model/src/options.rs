@@ -425,8 +425,8 @@ options! {
     rate_min_window: Nanos = Nanos::secs(1), Kind::Time, fio "rate_cycle", example "\"5s\"";
     /// Longest that an operation may take; the stream ends for an error at the first one that takes longer.
     latency_max: ByKind<Nanos>, Kind::Structured("a time, or a list such as [\"read 10ms\", \"write 50ms\"]"), fio "max_latency", example "\"50ms\"";
-    /// Streams with one number issue in proportion to their `flow_weight`; 0: this one in proportion to none. At a share of its
-    /// maximum (`curve`) it does not, as the rates are in proportion then.
+    /// Streams with one number issue in proportion to their `flow_weight`; 0: this one in proportion to none. At the shares of a
+    /// `curve` it does not, as the rates are in proportion then.
     flow: u32 = 0, Kind::Count { min: 0, max: 65_535 }, fio "flow_id", example "1";
     /// Share of each worker in its flow, against the weights of all its workers.
     flow_weight: u32 = 1, Kind::Count { min: 1, max: 1000 }, fio "flow", example "8";

@@ -484,13 +484,10 @@ impl Setting<'_> {
         open(load, self.share_of_maximum(load, share, remarks)?, remarks)
     }
 
-    /// Whether its rate is a share of what it did at full speed. Such rates keep streams of a flow in proportion by themselves;
-    /// to wait for one another as well would be in their response times.
+    /// Whether its rate is a point of a curve, the same share for all streams of what each did at full speed. Such rates keep streams of a
+    /// flow in proportion by themselves; to wait for one another as well would be in their response times.
     fn is_share_of_maximum(&self, options: &StreamOptions) -> bool {
-        matches!(
-            (options.rate.get(), self.curve),
-            (Rate::OfMaximum(_), _) | (Rate::Max, points::Load::Share(_))
-        )
+        matches!((options.rate.get(), self.curve), (Rate::Max, points::Load::Share(_)))
     }
 
     /// A rate that changes; the mean over what is measured stands for it.

@@ -404,7 +404,8 @@ fn chance(found: &Objective) -> String {
             with_interval(&together, "", &time)
         ),
         Some((_, None, true)) => {
-            ", possibly by chance: one trial so short does not tell; longer ones, or several, do".to_owned()
+            ", possibly by chance: a single trial does not tell what others would bring; longer ones, or several, tell more"
+                .to_owned()
         }
         Some((_, None, false)) => {
             ", possibly by chance: others of its trials kept it; longer ones tell more".to_owned()

@@ -240,10 +240,13 @@ pub struct SteadyQuestion {
     pub purged_before: Option<String>,
     /// Smaller blocks cannot be read and written here, bytes: the cells with such are left out.
     pub block_min: u32,
-    /// Whether a latency test ends with the histogram run that PTS 2.0 has, and a composite one with histograms at its operating
-    /// points; absent in records from before fathom did it, whose tests came to their end without.
+    /// Whether a latency test ends with the histogram run that PTS 2.0 has; absent in records from before fathom did it, whose
+    /// tests came to their end without.
     #[serde(default)]
     pub has_histogram: bool,
+    /// The same of a composite test, and histograms at its operating points.
+    #[serde(default)]
+    pub has_operating_points: bool,
     /// The active range: how much of each target the loads go to, from its beginning, per cent; a purge goes to all of it.
     #[serde(default = "all_of_it")]
     pub active_percent: u32,

@@ -24,6 +24,8 @@ pub struct CurveFigure {
     pub overlap: Option<bool>,
     /// How it changed, of rates that an answer is about; `None` where one side has none with an interval.
     pub change: Option<CurveChange>,
+    /// Whether it is what was asked for and one side has none, or they differ by more than the margin and one has no interval.
+    pub is_open: bool,
 }
 
 /// How a rate changed that is the better the higher it is.
@@ -74,9 +76,11 @@ pub(super) fn figures(base: &[&Record], new: &[&Record], margin: f64) -> Vec<Cur
         .map(|(Named { name, is_rate, part, found: base }, new)| {
             let intervals = base.and_then(|one| one.interval).zip(new.and_then(|one| one.interval));
             let overlap = intervals.map(|(a, b)| a.0 <= b.1 && b.0 <= a.1);
-            let change = base.zip(new).filter(|_| part != Part::Place);
-            let change = change.and_then(|(base, new)| changed(&base, &new, margin, part));
-            CurveFigure { name, is_rate, base, new, overlap, change }
+            let both = base.zip(new).filter(|_| part != Part::Place);
+            let change = both.and_then(|(base, new)| changed(&base, &new, margin, part));
+            let is_near = |(base, new): (Estimate, Estimate)| (new.value / base.value - 1.0).abs() <= margin;
+            let is_open = part == Part::Answer && change.is_none() && !both.is_some_and(is_near);
+            CurveFigure { name, is_rate, base, new, overlap, change, is_open }
         })
         .collect()
 }
@@ -137,8 +141,9 @@ fn of_side(side: &[&Record]) -> Vec<Named> {
                 place("load at 95 %", false, found.answers.n_at_95_percent),
             ];
             if let Some(rates) = &found.rates {
+                // Twice of less time is reached earlier, and no worse for that.
+                all.push(place("rate at twice the idle response time", true, rates.doubled));
                 let reached = |name: String, found| Named { name, is_rate: true, part: Part::Reached, found };
-                all.push(reached("rate at twice the idle response time".to_owned(), rates.doubled));
                 let limits = limits.iter().zip(&found.answers.latency_limits);
                 all.extend(limits.map(|(goal, limit)| reached(format!("rate at {goal}"), limit.x)));
             }

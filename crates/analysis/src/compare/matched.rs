@@ -384,6 +384,7 @@ mod tests {
             purged_before: None,
             block_min: 512,
             has_histogram: true,
+            has_operating_points: true,
             active_percent: 100,
             part: None,
             resumed: None,

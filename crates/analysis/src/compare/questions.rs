@@ -3,7 +3,7 @@
 
 use super::Difference;
 use crate::pts;
-use fathom_schema::{LatencyGoal, Question, Record, ScanQuestion, SteadyQuestion};
+use fathom_schema::{LatencyGoal, Question, Record, ScanQuestion, SteadyQuestion, SteadyTest};
 use fathom_units::{Bytes, Iops, Nanos};
 
 /// What differs between the questions of two runs, for people. Names of targets and runs are no difference.
@@ -90,6 +90,7 @@ fn of_tests(left: &SteadyQuestion, right: &SteadyQuestion, add: &mut impl FnMut(
         purged_before: _,
         block_min,
         has_histogram,
+        has_operating_points,
         active_percent,
         part: _, // comes out of `size` and the targets
         resumed: _,
@@ -106,6 +107,9 @@ fn of_tests(left: &SteadyQuestion, right: &SteadyQuestion, add: &mut impl FnMut(
     add("smallest block", bytes(*block_min), bytes(right.block_min));
     let yes = |is: bool| if is { "yes" } else { "no" }.to_owned();
     add("histogram run", yes(*has_histogram), yes(right.has_histogram));
+    if *test == SteadyTest::Composite {
+        add("operating points", yes(*has_operating_points), yes(right.has_operating_points));
+    }
 }
 
 fn of_scans(left: &ScanQuestion, right: &ScanQuestion, add: &mut impl FnMut(&str, String, String)) {
@@ -149,7 +153,7 @@ mod tests {
     use super::super::compare;
     use super::*;
     use crate::sample::{StreamShape, record};
-    use fathom_schema::{Arrival, Backlog, DeviceClass, LoadAxis, Pacing, SteadyTest, TrimBy};
+    use fathom_schema::{Arrival, Backlog, DeviceClass, LoadAxis, Pacing, TrimBy};
 
     fn asked(question: Question) -> Record {
         let mut made = record(&[StreamShape::default()]);
@@ -198,6 +202,7 @@ mod tests {
             purged_before: None,
             block_min: 512,
             has_histogram: true,
+            has_operating_points: true,
             active_percent: 100,
             part: None,
             resumed: None,

@@ -665,7 +665,9 @@ mod tests {
         };
         let mut made = record(&[StreamShape::default()]);
         made.steps.clear();
-        let parts = Flow::of(&SteadyQuestion { has_histogram: true, ..question.clone() }).parts;
+        let parts =
+            Flow::of(&SteadyQuestion { has_histogram: true, has_operating_points: true, ..question.clone() })
+                .parts;
         for (part, of) in parts.iter().enumerate().take(if has_run { 3 } else { 2 }) {
             let times = if matches!(of.kind, PartKind::Rounds(_)) { WINDOW } else { 1 };
             for (round, cell) in (0..times).flat_map(|round| (0..rounds(of)).map(move |cell| (round, cell))) {
@@ -693,6 +695,7 @@ mod tests {
             purged_before: Some("by its maker's tool".to_owned()),
             block_min: 512,
             has_histogram: true,
+            has_operating_points: true,
             active_percent: 100,
             part: None,
             resumed: None,

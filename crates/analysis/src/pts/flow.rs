@@ -234,15 +234,25 @@ pub const BLOCK_MIN: u32 = 512;
 
 /// What makes a test another one than the standard's, in words; empty: nothing that is known here.
 pub fn deviations(question: &SteadyQuestion) -> Vec<String> {
-    let SteadyQuestion { test, class, haste, purge, purged_before, block_min, has_histogram, part, .. } =
-        question;
+    let SteadyQuestion {
+        test,
+        class,
+        haste,
+        purge,
+        purged_before,
+        block_min,
+        has_histogram,
+        has_operating_points,
+        part,
+        ..
+    } = question;
     let quick = (*haste != 1).then(|| format!("all times are divided by {haste}"));
     let unpurged = !purge && purged_before.is_none();
     let unpurged = unpurged.then(|| "no purge, so that what was written before is not known".to_owned());
     let coarse = (*block_min > BLOCK_MIN).then(|| format!("no blocks smaller than {block_min} B"));
     let unspread = match test {
         SteadyTest::Latency if !has_histogram => Some("no histogram run, which the standard has since 2.0"),
-        SteadyTest::Composite if !has_histogram => Some("no histograms at operating points"),
+        SteadyTest::Composite if !has_operating_points => Some("no histograms at operating points"),
         _ => None,
     };
     let unspread = unspread.map(str::to_owned);
@@ -323,7 +333,7 @@ impl Flow {
                     rounds("preconditioning", precondition(&load(32, 32))),
                     rounds("demand", demand(&load)),
                 ];
-                parts.extend(question.has_histogram.then(operating_part));
+                parts.extend(question.has_operating_points.then(operating_part));
                 parts
             }
             SteadyTest::Dirth => {
@@ -644,6 +654,7 @@ mod tests {
             purged_before: None,
             block_min: 512,
             has_histogram: true,
+            has_operating_points: true,
             active_percent: 100,
             part: None,
             resumed: None,

@@ -305,12 +305,12 @@ fn judged(points: &[Point], weighting: Weighting) -> Judged {
     Judged { loads, chosen, verdict, fits }
 }
 
-/// Every law that can be fitted, and the loads, with what their errors are guessed to be where they were measured once.
+/// Every law that can be fitted, and the loads, with what their errors are guessed to be.
 fn fitted(points: &[Point], weighting: Weighting) -> (Vec<Fit>, Vec<curve::Load>) {
     let mut fits: Vec<Fit> =
         [Fit::usl, Fit::soft_min, Fit::linear].iter().filter_map(|fit| fit(points, weighting)).collect();
     let mut loads = curve::by_load(points);
-    curve::guess(&mut loads, &fits, points);
+    curve::guess(&mut loads, &fits, points, weighting);
     for fit in fits.iter_mut().filter(|fit| !leaves_freedom(fit, &loads)) {
         fit.aicc = None;
     }

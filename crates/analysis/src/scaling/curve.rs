@@ -2,8 +2,9 @@
 
 use super::choice::LatencyLimit;
 use super::estimate::Estimate;
-use super::fit::{Fit, Point};
+use super::fit::{Fit, Point, Weighting};
 use super::law::Operating;
+use super::lone;
 use crate::statistics::{Redraw, Sample, nearest_rank, t_quantile};
 
 /// All points of one load.
@@ -39,23 +40,38 @@ fn scatter(fits: &[Fit], points: &[Point]) -> f64 {
     fits.iter().filter_map(of_fit).reduce(f64::min).unwrap_or(0.0)
 }
 
-/// Measurements beyond the first of their loads from which on they tell what measuring again scatters by.
-const AGAIN_MIN: usize = 3;
+/// Measurements beyond the first of their loads, and loads that have such, from which on they tell what measuring again scatters by.
+const AGAIN_MIN: (usize, usize) = (3, 2);
 
-/// What measurements of one load scatter by, as a share, over all loads: 1.96 standard deviations, or as many as Student's t has for as
-/// few as there are. `None` where too few loads were measured again.
-fn scatter_again(points: &[Point], loads: &[Load]) -> Option<f64> {
-    let again = points.len() - loads.len();
-    let mean = |n: f64| loads.binary_search_by(|load| load.n.total_cmp(&n)).map_or(0.0, |at| loads[at].x);
-    let off = points.iter().map(|point| point.x / mean(point.n) - 1.0).filter(|off| off.is_finite());
-    let squares: f64 = off.map(|off| off.powi(2)).sum();
-    (again >= AGAIN_MIN).then(|| t_quantile(0.95, again as f64) * (squares / again as f64).sqrt())
+/// What measurements of one load scatter by over all loads, on the scale on which errors count alike, without those that lie apart from
+/// the others of their load: 1.96 standard deviations, or as many as Student's t has for as few as there are. `None` where too few loads
+/// were measured again.
+fn scatter_again(points: &[Point], loads: &[Load], weighting: Weighting) -> Option<f64> {
+    let apart = lone::apart(points, weighting);
+    let is_apart = |point: &&Point| apart.iter().any(|lone| (lone.n, lone.x) == (point.n, point.x));
+    let kept: Vec<Point> = points.iter().filter(|point| !is_apart(point)).copied().collect();
+    let means = by_load(&kept);
+    let mean = |n: f64| means.binary_search_by(|load| load.n.total_cmp(&n)).map_or(0.0, |at| means[at].x);
+    let squares: f64 = kept.iter().map(|point| lone::error(point.x, mean(point.n), weighting).powi(2)).sum();
+    let again = kept.len() - means.len();
+    let is_told = again >= AGAIN_MIN.0 && means.iter().filter(|load| load.count > 1).count() >= AGAIN_MIN.1;
+    // What is 0 once has no share.
+    let is_told = is_told && squares.is_finite() && loads.iter().all(|load| load.x > 0.0);
+    is_told.then(|| t_quantile(0.95, again as f64) * (squares / again as f64).sqrt())
 }
 
 /// Tells each load half of the 95 % interval of its mean, by what measuring again scatters, else by what laws leave of most points.
-pub(super) fn guess(loads: &mut [Load], fits: &[Fit], points: &[Point]) {
-    let share = scatter_again(points, loads).unwrap_or_else(|| 1.96 * scatter(fits, points));
-    loads.iter_mut().for_each(|load| load.guessed = share * load.x / (load.count as f64).sqrt());
+pub(super) fn guess(loads: &mut [Load], fits: &[Fit], points: &[Point], weighting: Weighting) {
+    let again = scatter_again(points, loads, weighting);
+    let else_share = 1.96 * scatter(fits, points);
+    for load in loads {
+        let of_one = match (again, weighting) {
+            (Some(again), Weighting::Equal) => again,
+            (Some(again), Weighting::Relative) => again * load.x,
+            (None, _) => else_share * load.x,
+        };
+        load.guessed = of_one / (load.count as f64).sqrt();
+    }
 }
 
 /// Fall below the best that counts where a load was measured once.

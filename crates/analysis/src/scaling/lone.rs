@@ -12,7 +12,7 @@ const APART_TIMES: f64 = 4.0;
 const AGREE_MAX: f64 = 1.1;
 /// Fewest measurements of a load of which one lies apart: of two nobody knows which.
 const COUNT_MIN: usize = 3;
-/// Loads with such a measurement from which on it is no lone one.
+/// Loads with such a measurement of which more are no lone ones.
 const LONE_MAX: usize = 2;
 
 /// A measurement without which a curve says something else.
@@ -67,7 +67,7 @@ fn kind(verdict: Verdict) -> u8 {
 }
 
 /// Of each load the measurement that lies apart from the others, on the scale on which errors count alike.
-fn apart(points: &[Point], weighting: Weighting) -> Vec<Lone> {
+pub(super) fn apart(points: &[Point], weighting: Weighting) -> Vec<Lone> {
     let mut sorted: Vec<Point> = points.iter().copied().filter(|point| point.x > 0.0).collect();
     sorted.sort_by(|a, b| a.n.total_cmp(&b.n).then(a.x.total_cmp(&b.x)));
     let of_loads: Vec<&[Point]> = sorted.chunk_by(|a, b| a.n == b.n).collect();
@@ -85,7 +85,7 @@ fn apart(points: &[Point], weighting: Weighting) -> Vec<Lone> {
         let is_apart = |(one, others): &(&Point, &[Point])| {
             let middle = mean(others);
             others[others.len() - 1].x <= AGREE_MAX * others[0].x
-                && (one.x / middle).ln().abs() > (1.0 + APART_MIN).ln()
+                && (one.x / middle - 1.0).abs() >= APART_MIN
                 && error(one.x, middle, weighting).abs() > APART_TIMES * scatter
         };
         let (one, others) = tries.into_iter().filter(|_| of_load.len() >= COUNT_MIN).find(is_apart)?;
@@ -99,7 +99,7 @@ fn mean(points: &[Point]) -> f64 {
 }
 
 /// What a throughput is off: by operations, or by per cent.
-fn error(x: f64, middle: f64, weighting: Weighting) -> f64 {
+pub(super) fn error(x: f64, middle: f64, weighting: Weighting) -> f64 {
     match weighting {
         Weighting::Equal => x - middle,
         Weighting::Relative => (x / middle).ln(),

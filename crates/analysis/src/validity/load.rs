@@ -5,8 +5,8 @@ use super::{Found, StepView, pacing};
 use crate::measured::{Measured, operations};
 use crate::pts;
 use fathom_schema::{
-    EngineKind, Interval, OperationKind, Pacing, Phase, Question, Quota, Severity, Stop, Stream, TargetKind,
-    Think, TimeLimit,
+    Interval, OperationKind, Pacing, Phase, Question, Quota, Severity, Stop, Stream, TargetKind, Think,
+    TimeLimit,
 };
 use fathom_units::{Iops, Nanos};
 
@@ -38,8 +38,6 @@ pub(super) const INTERVALS_MIN: usize = 3;
 /// Fewest operations for a two-sided 95 % bound on p99: ln 0.025 ÷ ln 0.99, the order statistics of a
 /// binomial.
 const P99_OPERATIONS_MIN: u64 = 368;
-/// Least that an edge has to be seen late for a worker to have stood still: less is what a busy host does to it.
-const STOOD_STILL_MIN: Nanos = Nanos::millis(200);
 /// Share of late intervals that spoils the series: one in a hundred is seen as an outlier, more as noise.
 const LATE_SHARE_MAX: f64 = 0.01;
 
@@ -110,7 +108,6 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
         samples(measured, &place, found);
         pacing::check(view, stream, measured, &intervals, &place, found);
         late(&intervals, &place, found);
-        stood_still(view, stream, &intervals, &place, found);
     }
 }
 
@@ -357,10 +354,10 @@ fn cpu(view: &StepView<'_>, stream: &Stream, measured: &Measured, place: &str, f
 
 /// A worker that is not on a CPU for all of its time only because others are, or since it may not.
 fn contended(measured: &Measured, is_null: bool, place: &str, found: &mut Found) {
-    let Some((on, waited)) = measured.cpu_contended(WAITED_SHARE_MIN) else { return };
-    if on + waited <= CPU_SHARE_MAX && waited < WAITED_SHARE_MAX {
-        return;
-    }
+    let is_held_up = |on: f64, waited: f64| {
+        waited >= WAITED_SHARE_MIN && (on + waited > CPU_SHARE_MAX || waited >= WAITED_SHARE_MAX)
+    };
+    let Some((on, waited)) = measured.cpu_contended(is_held_up) else { return };
     let (on_percent, waited_percent) = (on * 100.0, waited * 100.0);
     let shares = format!(
         "a worker was on a CPU for {on_percent:.0} % of the time and waited for one for {waited_percent:.0} %"
@@ -459,48 +456,22 @@ fn samples(measured: &Measured, place: &str, found: &mut Found) {
 }
 
 fn late(intervals: &[&Interval], place: &str, found: &mut Found) {
-    let late = intervals.iter().filter(|interval| interval.late).count();
-    if late > 0 {
-        let share = late as f64 / intervals.len() as f64;
+    let late = || intervals.iter().filter(|interval| interval.late);
+    let count = late().count();
+    if count > 0 {
+        let share = count as f64 / intervals.len() as f64;
+        let longest = late().map(|interval| interval.end.since(interval.start)).max().unwrap_or(Nanos::ZERO);
         found.weighed(
             share,
             "intervals.late",
             if share > LATE_SHARE_MAX { Severity::Warn } else { Severity::Info },
-            format!("{place}{late} of {} intervals came late and cover more than one edge", intervals.len()),
-            "totals are right, the series is not: leave a CPU to the generator, or use longer intervals",
+            format!(
+                "{place}{count} of {} intervals came late and cover more than one edge, the longest {}",
+                intervals.len(),
+                longest.approximate()
+            ),
+            "totals are right, the series is not: leave a CPU to the generator, or use longer intervals. Of a run that was itself \
+             stopped or frozen meanwhile, that time is in rates and latencies, and no device's",
         );
     }
-}
-
-/// That a worker itself stood still: it saw an edge late though its engine waits no longer than until the next one, whatever a device
-/// does.
-fn stood_still(
-    view: &StepView<'_>,
-    stream: &Stream,
-    intervals: &[&Interval],
-    place: &str,
-    found: &mut Found,
-) {
-    let stops =
-        intervals.iter().filter_map(|interval| Some((seen_late(view, stream, interval)?, interval.end)));
-    let Some((seen_late, until)) = stops.max() else { return };
-    found.weighed(
-        seen_late.as_secs_f64(),
-        "generator.stood-still",
-        Severity::Warn,
-        format!(
-            "{place}generator-limited: a worker saw the edge of an interval {} late, at {} s: it was stopped, or had no CPU",
-            seen_late.approximate(),
-            (until.as_secs_f64() * 10.0).round() / 10.0
-        ),
-        "what was in flight has that in its latency, and rates are over that time as well: measure again without it, and do not take \
-         a stall at that time for one of the device",
-    );
-}
-
-/// How late the edge within an interval was seen, where a worker stood still: by an engine that waits no longer than to an edge.
-pub(super) fn seen_late(view: &StepView<'_>, stream: &Stream, interval: &Interval) -> Option<Nanos> {
-    let waits_no_longer = matches!(stream.engine.kind, EngineKind::IoUring(_) | EngineKind::Libaio(_));
-    let late = interval.end.since(interval.start).since(view.step.started.step.interval);
-    (waits_no_longer && interval.late && late >= STOOD_STILL_MIN).then_some(late)
 }

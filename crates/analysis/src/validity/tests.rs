@@ -644,6 +644,7 @@ fn loads_of_a_test() {
         purged_before: None,
         block_min: 512,
         has_histogram: true,
+        has_operating_points: true,
         active_percent: 100,
         part: None,
         resumed: None,

@@ -47,29 +47,36 @@ pub(super) fn cpu(roots: &Roots) -> CpuFacts {
     }
 }
 
-/// All that are online, but for what the control group has (`cpuset`), of either version.
+/// All that are online and that the control group, or the nearest one above it that says so, has (`cpuset`, of either version); none
+/// where no group says so, as where they are not mounted: what was left by who started this process is all that is known then.
 fn reachable_cpus(roots: &Roots) -> Vec<u32> {
     let online = text(&roots.sys.join("devices/system/cpu/online"));
     let mut cpus = cpu_list(online.as_deref().unwrap_or_default().trim());
     let groups = text(&roots.proc.join("self/cgroup")).unwrap_or_default();
     let root = roots.sys.join("fs/cgroup");
-    for line in groups.lines() {
-        let Some((controllers, path)) = line.split_once(':').and_then(|(_, rest)| rest.split_once(':'))
-        else {
-            continue;
-        };
+    let of_group = |line: &str| -> Option<Vec<u32>> {
+        let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
         let (folder, file) = match controllers {
-            "" => (root.clone(), "cpuset.cpus.effective"),
+            "" => (second_version(&root), "cpuset.cpus.effective"),
             _ if controllers.split(',').any(|one| one == "cpuset") => {
                 (root.join("cpuset"), "cpuset.effective_cpus")
             }
-            _ => continue,
+            _ => return None,
         };
-        let own = text(&folder.join(path.trim_start_matches('/')).join(file));
-        let own = cpu_list(own.as_deref().unwrap_or_default().trim());
-        cpus.retain(|cpu| own.is_empty() || own.contains(cpu));
-    }
+        let own = folder.join(path.trim_start_matches('/'));
+        let said =
+            own.ancestors().take_while(|at| at.starts_with(&folder)).find_map(|at| text(&at.join(file)))?;
+        Some(cpu_list(said.trim())).filter(|said| !said.is_empty())
+    };
+    let said: Vec<Vec<u32>> = groups.lines().filter_map(of_group).collect();
+    cpus.retain(|cpu| !said.is_empty() && said.iter().all(|said| said.contains(cpu)));
     cpus
+}
+
+/// Where the second version of control groups is: aside, on a host with both.
+fn second_version(root: &Path) -> PathBuf {
+    let aside = root.join("unified");
+    if aside.is_dir() { aside } else { root.to_owned() }
 }
 
 fn cpu_model(roots: &Roots) -> Option<String> {
@@ -312,8 +319,7 @@ fn cgroups(roots: &Roots, gather: &mut Gather<'_>) {
         .collect();
     let root = roots.sys.join("fs/cgroup");
     let unified = groups.iter().find(|(controllers, _)| controllers.is_empty());
-    // On a host with both versions the second one is mounted aside.
-    let second = if root.join("unified").is_dir() { root.join("unified") } else { root.clone() };
+    let second = second_version(&root);
     for file in ["cpu.max", "memory.max", "memory.high", "io.max", "io.latency", "io.weight", "cpuset.cpus"] {
         let value = unified.and_then(|(_, path)| caps(&second, path, file));
         gather.fact(file, value, &second.join(unified.map_or("", |(_, path)| path)).join(file));
@@ -390,11 +396,7 @@ mod tests {
         }
         assert_eq!(
             cpu(&tree.roots),
-            CpuFacts {
-                model: "AMD EPYC 7B13".to_owned(),
-                usable: vec![0, 1, 3],
-                reachable: vec![0, 1, 2, 3]
-            }
+            CpuFacts { model: "AMD EPYC 7B13".to_owned(), usable: vec![0, 1, 3], reachable: vec![0, 1, 2] }
         );
         assert_eq!(memory(&tree.roots), Bytes::kib(8_000_000));
         assert_eq!(limits(&tree.roots, EngineRefusals::default()).locked_memory_bytes, u64::MAX);

@@ -326,7 +326,7 @@ fn document(found: &Comparison, base: &Side, side: &Side, margin: Ratio) -> Valu
         })
     };
     let curve_figure = |one: &CurveFigure| {
-        let CurveFigure { name, is_rate, base, new, overlap, change } = one;
+        let CurveFigure { name, is_rate, base, new, overlap, change, is_open: _ } = one;
         json!({
             "name": name,
             "unit": if *is_rate { "iops" } else { "in flight" },

@@ -193,6 +193,7 @@ fn question(args: &SteadyArgs) -> SteadyQuestion {
         purged_before: purged.as_ref().map(|how| format!("before the test, as the operator says: {how}")),
         block_min: BLOCK_MIN,
         has_histogram: true,
+        has_operating_points: true,
         active_percent: 100,
         part: None,
         resumed: None,
@@ -551,6 +552,7 @@ fn settle_range(asked: &mut SteadyQuestion, facts: &Facts, notes: &mut Vec<(Seve
             purge: true,
             block_min: BLOCK_MIN,
             has_histogram: true,
+            has_operating_points: true,
             ..asked.clone()
         };
         notes.extend(
@@ -639,6 +641,7 @@ mod tests {
             purged_before: None,
             block_min: BLOCK_MIN,
             has_histogram: true,
+            has_operating_points: true,
             active_percent: 100,
             part: None,
             resumed: None,

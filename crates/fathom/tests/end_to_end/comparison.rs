@@ -608,7 +608,7 @@ fn the_highest_rate_within_limits_decides() {
     };
     for (command, name) in [
         ("slo --latency p99<10ms", "highest rate within the limits"),
-        ("curve --over rate --latency 10ms", "rate at twice the idle response time"),
+        ("curve --over rate --latency 5ms", "rate at mean < 5.00 ms"),
     ] {
         let [even, again, bursts] = [("poisson", 1), ("poisson", 2), ("on-off:100ms/400ms", 3)]
             .map(|(arrival, seed)| ask(command, arrival, seed));

@@ -95,7 +95,7 @@ fn vary(of: Replicates) -> &'static str {
 /// What the curves come to, per figure: its name, both sides, and whether they differ.
 pub fn curve_rows(curve: &[CurveFigure]) -> Vec<[String; 4]> {
     let row = |one: &CurveFigure| {
-        let CurveFigure { name, is_rate, base, new, overlap, change } = one;
+        let CurveFigure { name, is_rate, base, new, overlap, change, is_open: _ } = one;
         let text = |estimate: &Option<Estimate>| match estimate {
             None => "none".to_owned(),
             Some(one) if *is_rate => with_interval(one, "/s", &|x| Iops(x).to_string()),
@@ -108,7 +108,7 @@ pub fn curve_rows(curve: &[CurveFigure]) -> Vec<[String; 4]> {
         };
         let changed = change.as_ref().map(|one| {
             let (low, high) = (percent(one.interval.0), percent(one.interval.1));
-            format!("; {} (95 %: {low} to {high}), {}", percent(one.change), one.verdict.name())
+            format!("; {} (at least 95 %: {low} to {high}), {}", percent(one.change), one.verdict.name())
         });
         [name.clone(), text(base), text(new), differ.to_owned() + &changed.unwrap_or_default()]
     };
@@ -126,12 +126,19 @@ pub(super) fn told_of_curves(curve: &[CurveFigure], verdict: Verdict) -> Vec<Str
 
 /// That what was asked for may have changed, or not, where that leaves the verdict open.
 pub(super) fn open_answer(found: &Comparison) -> Option<String> {
+    if let Some(one) = found.curve.iter().find(|one| one.is_open) {
+        return Some(format!(
+            "Inconclusive: not both sides have a {} that is known well enough to be set beside the other; longer trials, or more runs, \
+             tell more.",
+            one.name
+        ));
+    }
     let is_open = |one: &&CurveFigure| one.deciding().is_some_and(|it| it.verdict == Verdict::Inconclusive);
     let one = found.curve.iter().find(is_open)?;
     let change = one.deciding()?;
     let (low, high) = (percent(change.interval.0), percent(change.interval.1));
     Some(format!(
-        "Inconclusive: the {} changed by {} (95 %: {low} to {high}); longer trials, or more runs, tell more.",
+        "Inconclusive: the {} changed by {} (at least 95 %: {low} to {high}); longer trials, or more runs, tell more.",
         one.name,
         percent(change.change)
     ))

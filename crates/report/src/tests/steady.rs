@@ -28,6 +28,7 @@ fn throughput(first: &[u64], second: &[u64]) -> Record {
         purged_before: None,
         block_min: 512,
         has_histogram: true,
+        has_operating_points: true,
         active_percent: 100,
         part: None,
         resumed: None,

@@ -188,6 +188,7 @@ pub(super) fn asked(
                 purged_before: None,
                 block_min: BLOCK_MIN,
                 has_histogram: true,
+                has_operating_points: true,
                 active_percent: 100,
                 part: None,
                 resumed: None,

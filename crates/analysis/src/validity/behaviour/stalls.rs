@@ -10,8 +10,7 @@ use super::whose::{Whose, narrowed};
 use super::{Second, StepView, frequent, held, instant, median};
 use crate::statistics::{Rhythm, poisson_at_most, rhythm};
 use crate::validity::Found;
-use crate::validity::load::seen_late;
-use fathom_schema::{Pacing, Phase, Severity, Think};
+use fathom_schema::{Interval, Pacing, Phase, Severity, Think};
 use fathom_units::Nanos;
 use std::ops::Range;
 
@@ -125,9 +124,7 @@ pub(super) fn check(mut seconds: Vec<Second>, view: &StepView<'_>, found: &mut F
     }
     all.sort_by_key(|stall| stall.from);
     let whose: Vec<Whose> = all.iter_mut().map(|stall| narrowed(stall, &seconds, &of_all, view)).collect();
-    let told: Vec<(&Stall, &Whose)> =
-        all.iter().zip(&whose).filter(|(stall, _)| !is_generators(stall, view)).collect();
-    tell_single(&told, view, found);
+    tell_single(&all, &whose, view, found);
     if is_many && regular.is_empty() && all.is_empty() && !stops {
         frequent::check(&seconds, view, found);
     }
@@ -141,25 +138,23 @@ pub(super) fn check(mut seconds: Vec<Second>, view: &StepView<'_>, found: &mut F
     seconds.into_iter().zip(is_left).filter_map(|(second, is_left)| is_left.then_some(second)).collect()
 }
 
-/// Whether it was the generator that stood still then, which is told of it, and no device: for half of the stall at least.
-fn is_generators(stall: &Stall, view: &StepView<'_>) -> bool {
+/// Whether an interval came late then: its worker was stuck, for whatever reason.
+fn came_late(stall: &Stall, view: &StepView<'_>) -> bool {
     let (from, to) = (stall.began_s, stall.began_s + stall.length_s);
-    let streams = &view.step.started.step.streams;
-    view.step.intervals.iter().any(|interval| {
-        let late = streams.get(interval.stream as usize).and_then(|stream| seen_late(view, stream, interval));
-        let (start, end) = (interval.start.as_secs_f64(), interval.end.as_secs_f64());
-        start < to && end > from && late.is_some_and(|late| late.as_secs_f64() >= stall.length_s / 2.0)
-    })
+    let meets = |interval: &Interval| {
+        interval.late && interval.start.as_secs_f64() < to && interval.end.as_secs_f64() > from
+    };
+    view.step.intervals.iter().any(meets)
 }
 
 /// Tells stalls that are no series, by the longest of them.
-fn tell_single(all: &[(&Stall, &Whose)], view: &StepView<'_>, found: &mut Found) {
-    let longest = all.iter().max_by(|a, b| a.0.length_s.total_cmp(&b.0.length_s));
+fn tell_single(all: &[Stall], whose: &[Whose], view: &StepView<'_>, found: &mut Found) {
+    let longest = all.iter().zip(whose).max_by(|a, b| a.0.length_s.total_cmp(&b.0.length_s));
     let Some((longest, of_longest)) = longest else { return };
-    for (stall, _) in all {
+    for stall in all {
         found.mark(view, instant(stall.began_s), format!("stall, {}", time(stall.length_s)));
     }
-    let alike = all.iter().filter(|(_, whose)| whose.is_alike(of_longest)).count();
+    let alike = whose.iter().filter(|whose| whose.is_alike(of_longest)).count();
     let times = match alike {
         1 => "once".to_owned(),
         count => format!("{count} times, at the longest"),
@@ -185,7 +180,12 @@ fn tell_single(all: &[(&Stall, &Whose)], view: &StepView<'_>, found: &mut Found)
             time(longest.length_s),
             tenths(longest.began_s)
         ),
-        "look at what happened then (the kernel's log, the device's, other hosts); means hide it, the largest latency does not",
+        if came_late(longest, view) {
+            "an interval came late then: look first whether fathom itself was stopped or had no CPU, then at what else happened (the \
+             kernel's log, the device's, other hosts); means hide it, the largest latency does not"
+        } else {
+            "look at what happened then (the kernel's log, the device's, other hosts); means hide it, the largest latency does not"
+        },
     );
 }
 
