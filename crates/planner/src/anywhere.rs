@@ -24,10 +24,16 @@ pub fn check(job: &Job) -> Diagnostics {
     let (job, mut found) = with_traces(job, &traces);
     let (_, planned) = plan(&job, &Facts { traces, ..ideal(&job) }, 0);
     found.extend(planned);
+    // A walk, or a list of blocks that come back, has room for so many; how many a device has nobody said.
+    let is_untold = job.targets.iter().any(|target| target.options.size.get().is_none());
+    let walks_too_far = is_untold && found.all().iter().any(|one| one.code == "plan.locality");
     let appends = job.streams.iter().any(|stream| *stream.options.append.get());
     found.retain(|one| match one.code {
         // What takes memory takes it for what the target's size is, of what the host has.
         "plan.map-too-large" | "plan.verify-memory" => false,
+        "plan.locality" if is_untold => false,
+        // A point that was not planned for that has no maximum.
+        "plan.no-maximum" => !walks_too_far,
         // Regions that begin where a file ends begin where that is.
         "plan.past-end" => !appends,
         _ => true,
