@@ -545,8 +545,8 @@ fn settle_range(asked: &mut SteadyQuestion, facts: &Facts, notes: &mut Vec<(Seve
     let is_asked_for = amount.is_some() && (is_of_device || part.is_some());
     asked.active_percent = if is_asked_for { 100 } else { asked.class.active_percent() };
     asked.part = part;
+    // Of the deviations those of the part; the others are told by themselves.
     if part.is_some() {
-        // Of the deviations those of the part; the others are told by themselves.
         let least = SteadyQuestion {
             haste: 1,
             purge: true,
@@ -555,9 +555,7 @@ fn settle_range(asked: &mut SteadyQuestion, facts: &Facts, notes: &mut Vec<(Seve
             has_operating_points: true,
             ..asked.clone()
         };
-        notes.extend(
-            pts::deviations(&least).into_iter().map(|why| (Severity::Warn, format!("not PTS: {why}"))),
-        );
+        notes.extend(pts::deviations(&least).iter().map(|why| (Severity::Warn, format!("not PTS: {why}"))));
     }
 }
 
