@@ -99,7 +99,7 @@ pub(super) fn arrivals(base: &Record, new: &Record) -> Option<super::Difference>
     let of = |record: &Record| {
         let mut streams = record.steps.iter().flat_map(|step| &step.started.step.streams);
         streams.find_map(|stream| match &stream.pacing {
-            Pacing::Open { arrival, .. } => Some(arrival.clone()),
+            Pacing::Open { arrival, .. } => Some(*arrival),
             Pacing::Closed { .. } => None,
         })
     };

@@ -302,7 +302,7 @@ fn judged(points: &[Point], weighting: Weighting) -> Judged {
     let chosen = kinked(&mut fits, chosen, points, weighting, &loads);
     let fit = chosen.map(|at| &fits[at]);
     let verdict = certain(Verdict::of(fit, &loads, points.len()), fit, &loads);
-    Judged { loads, chosen, verdict, fits }
+    Judged { fits, loads, chosen, verdict }
 }
 
 /// Every law that can be fitted, and the loads, with what their errors are guessed to be.

@@ -169,7 +169,7 @@ fn demand_intensity_comes_to_its_end() {
         &[
             "Demand intensity",
             "IOPS over total outstanding I/O",
-            "Response time over total outstanding I/O",
+            "Demand: response time over total outstanding I/O",
             "Response-time histogram: largest, RND composite 40/60",
         ],
     );

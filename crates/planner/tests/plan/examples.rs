@@ -341,7 +341,7 @@ fn rate(pacing: &Pacing) -> Option<f64> {
     }
 }
 
-/// Intensities, reads, places and sizes are those of the first version's public generator, as NetApp published it.
+/// Intensities, reads, places and sizes are those of the first version's public generator, as `NetApp` published it.
 #[test]
 fn spc1_like() {
     let (plan, found) = plan_of("spc1-like.toml", DISK);
@@ -362,7 +362,7 @@ fn spc1_like() {
         stream.workload.cases.iter().map(|case| case.weight * case.size.mean()).sum::<f64>() / 1024.0
     });
     assert!((kib - 8.0144).abs() < 1e-9, "{kib}");
-    let gib = |bytes: u64| (bytes as f64 / f64::from(1 << 20) / 1024.0).round() as u64;
+    let gib = |bytes: u64| (bytes + (1 << 29)) >> 30;
     let place = |stream: &fathom_schema::Stream| {
         let extent = &stream.workers[0].extents[0];
         (gib(extent.start.0), gib(extent.length.0))

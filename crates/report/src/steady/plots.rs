@@ -280,8 +280,10 @@ fn demand(found: &RoundsAnswer) -> Vec<Plot> {
         plot("Demand intensity: response time over IOPS", rate(), response(), |_, mean| {
             (mean.iops, ns(mean.mean_s))
         }),
-        plot("IOPS over total outstanding I/O", outstanding(), rate(), |cell, mean| (toio(cell), mean.iops)),
-        plot("Response time over total outstanding I/O", outstanding(), response(), |cell, mean| {
+        plot("Demand: IOPS over total outstanding I/O", outstanding(), rate(), |cell, mean| {
+            (toio(cell), mean.iops)
+        }),
+        plot("Demand: response time over total outstanding I/O", outstanding(), response(), |cell, mean| {
             (toio(cell), ns(mean.mean_s))
         }),
     ]

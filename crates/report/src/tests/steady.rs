@@ -261,7 +261,7 @@ fn demand_shows_how_busy_the_processors_are() {
     assert!(page.contains("System CPU: share of the time in which processors were busy"), "{page}");
     assert!(page.contains(", as bars"), "as the standard draws it");
     assert!(page.contains("IOPS over total outstanding I/O"), "as the composite's report has it");
-    assert!(page.contains("Response time over total outstanding I/O"));
+    assert!(page.contains("Demand: response time over total outstanding I/O"));
     let text = text(&summary(&made), 120, false);
     // The first cell of the matrix is the second of a round.
     assert!(text.contains("  32 threads    10.5 %    11.0 %   11.5 %"), "{text}");

@@ -301,6 +301,8 @@ fn rounds_of_a_test_are_drawn_as_the_standard_has_them() {
             "Mean response time, mean of the window, as bars",
             "Demand variation: IOPS over queue depth",
             "Demand intensity: response time over IOPS",
+            "Demand: IOPS over total outstanding I/O",
+            "Demand: response time over total outstanding I/O",
             "IOPS over time",
             "Response time over time",
             "IOPS over what was written",
