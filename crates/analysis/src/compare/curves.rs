@@ -78,8 +78,7 @@ pub(super) fn figures(base: &[&Record], new: &[&Record], margin: f64) -> Vec<Cur
             let overlap = intervals.map(|(a, b)| a.0 <= b.1 && b.0 <= a.1);
             let both = base.zip(new).filter(|_| part != Part::Place);
             let change = both.and_then(|(base, new)| changed(&base, &new, margin, part));
-            let is_near = |(base, new): (Estimate, Estimate)| (new.value / base.value - 1.0).abs() <= margin;
-            let is_open = part == Part::Answer && change.is_none() && !both.is_some_and(is_near);
+            let is_open = part == Part::Answer && change.is_none() && is_apart(base, new, margin);
             CurveFigure { name, is_rate, base, new, overlap, change, is_open }
         })
         .collect()
@@ -92,6 +91,12 @@ fn changed(base: &Estimate, new: &Estimate, margin: f64, part: Part) -> Option<C
     let verdict = judge(Some(interval), margin, true);
     let decides = part == Part::Answer || matches!(verdict, Verdict::Regressed | Verdict::Improved);
     is_positive.then(|| CurveChange { change: new.value / base.value - 1.0, interval, verdict, decides })
+}
+
+/// Whether one side has none, or they differ by more than the margin.
+fn is_apart(base: Option<Estimate>, new: Option<Estimate>, margin: f64) -> bool {
+    let is_near = |(base, new): (Estimate, Estimate)| (new.value / base.value - 1.0).abs() <= margin;
+    !base.zip(new).is_some_and(is_near)
 }
 
 /// How arrivals of offered rates are spaced, where that differs: of curves and objectives rates in common may be missing.
@@ -156,5 +161,49 @@ fn of_side(side: &[&Record]) -> Vec<Named> {
             vec![Named { name, is_rate: true, part: Part::Answer, found: found.reached.or(highest) }]
         }
         _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(value: f64, interval: (f64, f64)) -> Estimate {
+        Estimate { value, interval: Some(interval) }
+    }
+
+    /// From the ends of both: 700 to 720 against 3480 to 3510 is 700/3510 − 1 to 720/3480 − 1.
+    #[test]
+    fn an_answer_decides_by_the_ends_of_both_sides() {
+        let (high, low) = (known(3500.0, (3480.0, 3510.0)), known(710.0, (700.0, 720.0)));
+        let of = |base: &Estimate, new: &Estimate, part| {
+            changed(base, new, 0.03, part).map(|one| (one.verdict, one.decides))
+        };
+        let found = changed(&high, &low, 0.03, Part::Answer).expect("both are known");
+        assert!((found.interval.0 - (700.0 / 3510.0 - 1.0)).abs() < 1e-12, "{found:?}");
+        assert!((found.interval.1 - (720.0 / 3480.0 - 1.0)).abs() < 1e-12, "{found:?}");
+        assert_eq!(of(&high, &low, Part::Answer), Some((Verdict::Regressed, true)));
+        assert_eq!(of(&low, &high, Part::Reached), Some((Verdict::Improved, true)));
+        // Of rates read off a curve those that changed decide alone; the answer always does.
+        assert_eq!(of(&high, &high, Part::Reached), Some((Verdict::Equivalent, false)));
+        assert_eq!(of(&high, &high, Part::Answer), Some((Verdict::Equivalent, true)));
+        let rough = known(3500.0, (3000.0, 4000.0));
+        assert_eq!(of(&high, &rough, Part::Answer), Some((Verdict::Inconclusive, true)));
+        // What has no ends tells no change.
+        for unknown in [
+            Estimate { value: 1.0, interval: None },
+            known(1.0, (0.0, 2.0)),
+            known(1.0, (1.0, f64::INFINITY)),
+        ] {
+            assert_eq!(of(&high, &unknown, Part::Answer), None);
+        }
+    }
+
+    #[test]
+    fn an_answer_that_one_side_lacks_leaves_the_verdict_open() {
+        let bare = |value| Some(Estimate { value, interval: None });
+        assert!(is_apart(bare(100.0), None, 0.03) && is_apart(None, bare(100.0), 0.03));
+        assert!(is_apart(bare(100.0), bare(90.0), 0.03) && !is_apart(bare(100.0), bare(98.0), 0.03));
+        assert!(is_apart(bare(0.0), bare(0.0), 0.03), "nothing is near nothing");
     }
 }

@@ -341,6 +341,23 @@ mod tests {
     }
 
     #[test]
+    fn steps_without_a_counterpart_are_counted_on_both_sides() {
+        let of = |names: &[&str]| {
+            let mut made = record(&[StreamShape::default()]);
+            for index in 1..names.len() {
+                crate::sample::push(&mut made, &[StreamShape::default()], u32::try_from(index).expect("few"));
+            }
+            for (step, name) in made.steps.iter_mut().zip(names) {
+                step.started.step.name = (*name).to_owned();
+            }
+            made
+        };
+        let (left, right) = (of(&["a", "b", "c"]), of(&["b", "c", "d"]));
+        assert_eq!(matched(&[&left], &[&right]).expect("two are in common").left_out, 2);
+        assert_eq!(matched(&[&left], &[&left]).expect("all are in common").left_out, 0);
+    }
+
+    #[test]
     fn loads_are_the_same_by_what_they_are_and_not_by_how_they_print() {
         // All four are 12.3k to people.
         assert_eq!([12_301.0, 12_349.0].map(|x| Iops(x).to_string()), ["12.3k", "12.3k"]);

@@ -213,6 +213,19 @@ mod tests {
     }
 
     #[test]
+    fn a_single_trial_without_an_interval_leaves_open_what_lies_next_to_its_limit() {
+        let of = |left: f64, is_single: bool, together: Option<(f64, f64)>| {
+            let goal = LatencyGoal { quantile: Some(0.99), limit: Nanos::secs(1) };
+            let together_s = together.map(|all| Estimate { value: 1.0 - left, interval: Some(all) });
+            Margin { goal, worst_s: 1.0 - left, left, together_s, is_split: false, is_single }.is_chance()
+        };
+        assert!(of(-0.045, true, None) && of(0.3, true, None));
+        assert!(!of(-0.8, true, None) && !of(0.9, true, None), "far off it is none");
+        assert!(!of(-0.045, false, None), "several agree");
+        assert!(!of(-0.045, true, Some((1.02, 1.07))) && of(-0.045, true, Some((0.9, 1.2))));
+    }
+
+    #[test]
     fn few_trials_too_short_for_an_error_of_their_own_tell_by_their_scatter() {
         // t(0.975, 2) = 4.303.
         let apart: [f64; 3] = [1.1, 1.0, 0.9];

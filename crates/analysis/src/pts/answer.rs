@@ -657,7 +657,7 @@ mod tests {
     use crate::sample::{StreamShape, push, record};
     use fathom_schema::{DeviceClass, SteadyTest, Target, TrimBy};
 
-    /// A latency test whose fill, five rounds and, where it has one, histogram run came to their end.
+    /// A test of which the first two parts, with five rounds where it has rounds, and where it has one the third came to their end.
     fn latency(question: &SteadyQuestion, has_run: bool) -> Record {
         let rounds = |part: &Part| match &part.kind {
             PartKind::Rounds(rounds) => rounds.cells.len(),
@@ -719,6 +719,22 @@ mod tests {
         // Complete as it is, it is not what the standard has since.
         assert_eq!(deviations(&question()), [] as [&str; 0]);
         assert_eq!(deviations(&old), ["no histogram run, which the standard has since 2.0"]);
+    }
+
+    #[test]
+    fn composite_tests_of_before_their_operating_points_are_as_complete_as_they_were() {
+        let new = SteadyQuestion { test: SteadyTest::Composite, ..question() };
+        let mut written = serde_json::to_value(&new).expect("it is plain data");
+        written
+            .as_object_mut()
+            .expect("a group")
+            .remove("has_operating_points")
+            .expect("it is written since");
+        let old: SteadyQuestion = serde_json::from_value(written).expect("it can be read");
+        let ending =
+            |question: &SteadyQuestion| answer(&latency(question, false)).expect("it is a test").ending;
+        assert_eq!((ending(&old), ending(&new)), (Ending::Steady, Ending::Unfinished));
+        assert_eq!(deviations(&old), ["no histograms at operating points"]);
     }
 
     #[test]

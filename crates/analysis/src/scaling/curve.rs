@@ -6,6 +6,7 @@ use super::fit::{Fit, Point, Weighting};
 use super::law::Operating;
 use super::lone;
 use crate::statistics::{Redraw, Sample, nearest_rank, t_quantile};
+use std::collections::HashSet;
 
 /// All points of one load.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -47,9 +48,11 @@ const AGAIN_MIN: (usize, usize) = (3, 2);
 /// the others of their load: 1.96 standard deviations, or as many as Student's t has for as few as there are. `None` where too few loads
 /// were measured again.
 fn scatter_again(points: &[Point], loads: &[Load], weighting: Weighting) -> Option<f64> {
-    let apart = lone::apart(points, weighting);
-    let is_apart = |point: &&Point| apart.iter().any(|lone| (lone.n, lone.x) == (point.n, point.x));
-    let kept: Vec<Point> = points.iter().filter(|point| !is_apart(point)).copied().collect();
+    // As many loads as points may have one: looking through all of them for each takes their square.
+    let bits = |n: f64, x: f64| (n.to_bits(), x.to_bits());
+    let apart: HashSet<(u64, u64)> =
+        lone::apart(points, weighting).iter().map(|lone| bits(lone.n, lone.x)).collect();
+    let kept: Vec<Point> = points.iter().filter(|p| !apart.contains(&bits(p.n, p.x))).copied().collect();
     let means = by_load(&kept);
     let mean = |n: f64| means.binary_search_by(|load| load.n.total_cmp(&n)).map_or(0.0, |at| means[at].x);
     let squares: f64 = kept.iter().map(|point| lone::error(point.x, mean(point.n), weighting).powi(2)).sum();

@@ -12,6 +12,7 @@ mod limits;
 mod others;
 mod passages;
 mod queues;
+mod remedies;
 mod stops;
 mod timeline;
 mod warmup;

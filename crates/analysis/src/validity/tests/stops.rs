@@ -19,7 +19,7 @@ fn every(first: f64, period: f64, length: f64, seconds: usize) -> Vec<(f64, f64)
 }
 
 /// A closed loop at about 4,000/s with such stalls.
-fn loop_of(slots: u32, seconds: usize, seed: u64, stalls: &[(f64, f64)]) -> Record {
+pub(super) fn loop_of(slots: u32, seconds: usize, seed: u64, stalls: &[(f64, f64)]) -> Record {
     let mean = f64::from(slots) / 4000.0;
     simulated(slots, seconds, seed, &|random, _| exponential(random, mean), stalls)
 }
