@@ -1,13 +1,14 @@
 //! How long fio's jobs know their files to be: as long as they found them, or as jobs before them make them. All of a run's jobs
 //! see to their files in order before the first of them starts.
 
-use crate::files;
+use crate::files::{self, Item};
 use crate::links::Links;
 use crate::regions;
 use crate::remarks::Remarks;
 use crate::scene::{self, Load, Scene};
 use fathom_model::{Amount, Dialect, Engine, Job, Layout, StreamOptions, TargetOptions};
 use fathom_schema::{FileKind, TargetFact};
+use fathom_units::Bytes;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -40,6 +41,18 @@ impl Grown {
             _ => before,
         }
     }
+}
+
+/// Whether one of these files has something in it, or has got it from the jobs before one of these streams when that comes to them.
+pub(crate) fn have_data(scene: &Scene<'_>, items: &[Item], running: &[&Load<'_>]) -> bool {
+    let is_there = |item: &Item| {
+        let fact = item.path.as_ref().and_then(|path| scene.fact(path));
+        fact.and_then(|fact| fact.file.as_ref()).is_some_and(|file| file.size > Bytes::ZERO)
+    };
+    let is_made = |load: &&Load<'_>| {
+        scene.grown.get(load.index).is_some_and(|grown| grown.before.iter().any(|&bytes| bytes > 0))
+    };
+    items.iter().any(is_there) || running.iter().any(is_made)
 }
 
 /// By stream of a job of fio: what it knows of its files. Of streams on several sections nothing is said, nor of other jobs'.

@@ -6,6 +6,7 @@ mod folders;
 
 use crate::engines;
 use crate::files::{self, Item, TARGETS_MAX};
+use crate::lengths;
 use crate::links::Links;
 use crate::peers;
 use crate::regions;
@@ -170,11 +171,9 @@ pub(crate) fn resolve(
             remarks.error("plan.too-many-targets", span, message, help);
             continue;
         }
-        let is_filled = |item: &Item| {
-            let fact = item.path.as_ref().and_then(|path| scene.fact(path));
-            fact.and_then(|fact| fact.file.as_ref()).is_some_and(|file| file.size > Bytes::ZERO)
-        };
-        let (set_size, set_has_data) = (set_size(&items), items.iter().any(is_filled));
+        let running: Vec<&Load<'_>> = users.iter().filter(|load| runs[load.index]).copied().collect();
+        let set_has_data = lengths::have_data(scene, &items, &running);
+        let set_size = set_size(&items);
         let resolver = Resolver { scene, job, section, users: &users, usage, set_size, set_has_data };
         if let Some(root) = files::root(section) {
             if !resolver.tree_is_possible(&root, remarks) {
@@ -184,7 +183,6 @@ pub(crate) fn resolve(
                 found.trees.push(Tree { root });
             }
         }
-        let running: Vec<&Load<'_>> = users.iter().filter(|load| runs[load.index]).copied().collect();
         peers::check(section, &running, usage.reads, remarks);
         let addressed: Vec<Addressed> =
             items.iter().filter_map(|item| resolver.item(item, &mut found, &mut by_place, remarks)).collect();
@@ -207,7 +205,7 @@ struct Resolver<'a> {
     users: &'a [&'a Load<'a>],
     usage: Usage,
     set_size: usize,
-    /// A file of the set has something in it already.
+    /// A file of the set has something in it already, or will have when these streams come to it.
     set_has_data: bool,
 }
 

@@ -90,7 +90,9 @@ fn places_that_are_preferred_come_as_often() {
     ] {
         check(&format!("--rw=randread --random_distribution={job}"), true);
     }
-    for job in ["zoned:60/10:30/20:10/70", "zoned:90/25:10/75", "zoned_abs:60/1m:30/512k:10/1m"] {
+    for job in
+        ["zoned:60/10:30/20:10/70", "zoned:90/25:10/75", "zoned:60/0:40/50", "zoned_abs:60/1m:30/512k:10/1m"]
+    {
         check(&format!("--rw=randread --random_distribution={job}"), false);
     }
     check("--rw=randread --norandommap", false);
@@ -137,6 +139,8 @@ fn kinds_and_sizes_come_as_often() {
         "--rw=randrw --norandommap --ba=4k,16k",
         "--rw=randread --norandommap --percentage_random=30",
         "--rw=randread --norandommap --bssplit=4k/10:64k/50:32k/40",
+        "--rw=randread --norandommap --bssplit=4k/40:8k/0",
+        "--rw=randrw --norandommap --bssplit=4k/0:64k/50:32k,4k/0:8k",
         "--rw=randread --norandommap --bsrange=4k-20k",
         "--rw=randread --norandommap --bsrange=4k-10k",
     ] {

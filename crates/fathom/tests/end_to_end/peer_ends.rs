@@ -36,6 +36,26 @@ fn pauses_that_the_end_cuts_short_are_followed_by_nothing() {
     }
 }
 
+#[test]
+fn what_keeps_cpus_busy_ends_with_its_count() {
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("what_keeps_cpus_busy_ends_with_its_count", &why);
+    }
+    for (options, expect) in [
+        ("--number_ios=20", 20),
+        ("--number_ios=20 --loops=3", 60),
+        ("--number_ios=20 --runtime=30", 20),
+        ("--number_ios=20 --numjobs=2 --group_reporting", 40),
+    ] {
+        let line = format!("--name=a --ioengine=cpuio --cpuload=100 --cpuchunks=1000 {options}");
+        let arguments: Vec<&str> = line.split(' ').collect();
+        let counts = TOOLS.map(|program| {
+            document(&Bench::new(), program, &arguments)["jobs"][0]["read"]["total_ios"].as_u64()
+        });
+        assert_eq!(counts, [Some(expect); 2], "{options}");
+    }
+}
+
 /// A filesystem is filled, and all of it read back by the next job, which knows as little how much that is.
 #[test]
 fn what_fills_a_filesystem_is_read_to_its_end() {

@@ -347,3 +347,28 @@ fn a_file_without_a_length_is_passed_over() {
         assert_eq!(of(&["fio"]), of(&[FATHOM, "fio"]), "{job}");
     }
 }
+
+/// Those that jobs before make have one, whatever becomes of other jobs.
+#[test]
+fn a_file_without_a_length_is_passed_over_beside_those_of_other_jobs() {
+    if let Err(why) = tool("fio", &["--version"]) {
+        return skip("a_file_without_a_length_is_passed_over_beside_those_of_other_jobs", &why);
+    }
+    let made = "--rw=write --filename=s";
+    let (behind, failed) = ("--name=d --stonewall --rw=write", "--name=e --rw=read --filename=none");
+    for job in [
+        format!("{made} {behind} --filename=t:s"),
+        format!("{made} {behind} --filename=s:t --loops=2"),
+        format!("{made} {behind} --filename=t:s --size=50%"),
+        format!("{made} --name=c --rw=write --size=8k --filename=u {failed} {behind} --filename=s:u"),
+    ] {
+        let options: Vec<&str> = job.split(' ').collect();
+        let of = |program: &[&str]| {
+            let found = run(program, &options, false);
+            let document = found.document.expect("a document");
+            let errors: Vec<Value> = names(&document).into_iter().map(|[_, _, error, ..]| error).collect();
+            (found.code, errors, figures(&document, ' '))
+        };
+        assert_eq!(of(&["fio"]), of(&[FATHOM, "fio"]), "{job}");
+    }
+}

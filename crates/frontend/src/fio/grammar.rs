@@ -161,8 +161,9 @@ impl Parser<'_> {
     }
 
     fn include(&mut self, file: &str, span: Span) {
-        let written = variables(file.get(1..).unwrap_or_default().trim(), self.surroundings);
-        let (file, beside) = self.place_of(&written, span.source);
+        // fio 3.33 opens the file as it is written: variables are replaced in options alone.
+        let written = file.get(1..).unwrap_or_default().trim();
+        let (file, beside) = self.place_of(written, span.source);
         if self.depth >= INCLUDE_DEPTH_MAX {
             let message = format!("\"{file}\" is included {INCLUDE_DEPTH_MAX} deep");
             self.faults.error("fio.include", span, message, "a file that includes itself never ends");
@@ -188,12 +189,12 @@ impl Parser<'_> {
                 } else {
                     format!("cannot include \"{file}\": {reason}")
                 };
-                self.faults.error(
-                    "fio.include",
-                    span,
-                    message,
-                    "check the path, or write the options in place of this line",
-                );
+                let help = if written.contains("${") {
+                    "write the name in full: variables are replaced in options, and not in what is included, as with fio"
+                } else {
+                    "check the path, or write the options in place of this line"
+                };
+                self.faults.error("fio.include", span, message, help);
             }
         }
     }
@@ -331,6 +332,36 @@ mod tests {
         let expect = "\"none.inc\" is not in the current folder, nor is it beside the file that includes it: \
                       cannot read ../sub/none.inc";
         assert_eq!(found.all()[0].message, expect);
+    }
+
+    /// As fio 3.33: `unable to open '${HERE}' job file`.
+    #[test]
+    fn variables_name_no_file_to_include() {
+        let read = |name: &str| match name {
+            "more.inc" => Ok("bs=8k\n".to_owned()),
+            "${THERE}" => Ok("bs=${SIZE}\n".to_owned()),
+            other => Err(format!("cannot read {other}")),
+        };
+        let variable = |name: &str| {
+            let value = if name == "SIZE" { "2k" } else { "more.inc" };
+            Some(value.to_owned())
+        };
+        let surroundings = Surroundings { read: &read, variable: &variable, ..Surroundings::empty() };
+        let (mut sources, mut faults) = (Sources::default(), Faults::default());
+        let text = "[a]\ninclude ${HERE}\ninclude ${THERE}\ninclude none.inc\n";
+        let source = sources.add("a.fio", text);
+        let found = sections(source, text, &surroundings, &mut sources, &mut faults);
+        let lines: Vec<_> =
+            found[0].lines.iter().map(|line| (line.key.as_str(), line.value.as_deref())).collect();
+        assert_eq!(lines, [("bs", Some("2k"))]);
+        let told: Vec<(String, bool)> = faults
+            .into_diagnostics()
+            .all()
+            .iter()
+            .map(|one| (one.message.clone(), one.help.contains("variables")))
+            .collect();
+        let missing = |name: &str| format!("cannot include \"{name}\": cannot read {name}");
+        assert_eq!(told, [(missing("${HERE}"), true), (missing("none.inc"), false)]);
     }
 
     #[test]

@@ -266,11 +266,12 @@ pub(crate) enum Size {
     Percent(u8),
 }
 
-/// One entry of a split such as `4k/60:64k/40`: value and percentage, if one was given.
+/// One entry of a split such as `4k/60:64k/40`: value and percentage, if one was given that is not 0.
 pub(crate) type SplitEntry = (u64, Option<u32>);
 
 /// Reads `value[/percent]:…`, one group per direction separated by commas; a missing third group is the second, missing
-/// second and third the first. At most `max` entries each; what follows an empty one is left out, as by fio. Returns misreads beside.
+/// second and third the first. At most `max` entries each; what follows an empty one is left out, as by fio. A percentage of 0
+/// is none that is given (`split_parse_ddir` of fio 3.33). Returns misreads beside.
 pub(crate) fn split(
     text: &str,
     unit: Unit,
@@ -286,15 +287,20 @@ pub(crate) fn split(
             let value = number(value, unit, kb_base)?;
             misreads.extend(value.misread);
             let percent = match percent.map(str::trim).filter(|percent| !percent.is_empty()) {
-                None => None,
-                Some(percent) => Some(number(percent, Unit::Count, kb_base)?.value.clamp(0, 100)),
+                None => 0,
+                Some(percent) => {
+                    let (percent, misread) = percentage(percent)?;
+                    misreads.extend(misread);
+                    percent
+                }
             };
             let bytes = u64::try_from(value.value).map_err(|_| format!("{} is negative", value.value))?;
-            entries.push((bytes, percent.map(|percent| u32::try_from(percent).unwrap_or(100))));
+            entries.push((bytes, Some(percent).filter(|&percent| percent > 0)));
         }
         if entries.len() > max {
             return Err(format!("{} entries are more than {max}", entries.len()));
         }
+        misreads.extend(zeros_that_get_a_share(text, &entries));
         Ok(entries)
     };
     let groups: Vec<Vec<SplitEntry>> = text.split(',').take(3).map(&mut group).collect::<Result<_, _>>()?;
@@ -304,43 +310,76 @@ pub(crate) fn split(
     Ok(([read, write, trim], misreads))
 }
 
-/// Gives entries without a percentage an equal part of what is left, and what no entry asks for to the last of the largest,
-/// as fio does: of more than all, the largest shares lose what is beyond. Fails when nothing is left for one without a
-/// percentage.
+/// The percentage of an entry as C's `atoi` reads it, 100 at most. fio takes one below 0 for more than all, and one that begins
+/// with no digits for none; neither is taken here.
+fn percentage(text: &str) -> Result<(u32, Option<Misread>), String> {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let end = unsigned.find(|c: char| !c.is_ascii_digit()).unwrap_or(unsigned.len());
+    let (digits, behind) = unsigned.split_at(end);
+    if digits.is_empty() {
+        return Err(format!("\"{text}\" does not begin with a number"));
+    }
+    let percent = digits.parse::<u32>().unwrap_or(u32::MAX).min(100);
+    if text.starts_with('-') && percent > 0 {
+        return Err(format!("\"{text}\" is no percentage from 0 to 100"));
+    }
+    let misread = (!matches!(behind, "" | "%")).then(|| Misread {
+        piece: text.to_owned(),
+        reads_as: format!("{percent}%"),
+        because: "a percentage is a whole number here, and what follows it is ignored",
+        instead: percent.to_string(),
+    });
+    Ok((percent, misread))
+}
+
+/// Tells of a group in which a percentage of 0 gets a share of what is left, which whoever writes it may not mean.
+fn zeros_that_get_a_share(group: &str, entries: &[SplitEntry]) -> Option<Misread> {
+    let asked: u32 = entries.iter().filter_map(|entry| entry.1).sum();
+    let is_zero = |entry: &&str| {
+        entry.split_once('/').is_some_and(|(_, percent)| matches!(percentage(percent.trim()), Ok((0, _))))
+    };
+    let written: Vec<&str> = group.split(':').take(entries.len()).collect();
+    let others: Vec<&str> = written.iter().copied().filter(|entry| !is_zero(entry)).collect();
+    // One size alone, and sizes that all have 0, are what they seem.
+    let is_told = (1..entries.len()).contains(&others.len()) && asked < 100;
+    let shares = weights(entries).ok().filter(|shares| is_told && shares.len() > others.len())?;
+    let shares: Vec<String> = shares.iter().map(|(weight, value)| format!("{value}/{weight}")).collect();
+    Some(Misread {
+        piece: group.trim().to_owned(),
+        reads_as: shares.join(":"),
+        because: "entries with 0 share what is left of 100, as those without a percentage do",
+        instead: others.join(":"),
+    })
+}
+
+/// Gives entries without a percentage an equal part of what is left, in whole percent, and what no entry asks for to the last of
+/// the largest, as fio does: of more than all, the largest shares lose what is beyond. Fails when nothing is left for one without
+/// a percentage.
 pub(crate) fn weights(entries: &[SplitEntry]) -> Result<Vec<(f64, u64)>, String> {
     let asked: u32 = entries.iter().filter_map(|entry| entry.1).sum();
-    let without = entries.iter().filter(|entry| entry.1.is_none()).count();
+    let without = entries.iter().map(|entry| u32::from(entry.1.is_none())).sum::<u32>();
     if asked > 100 && without > 0 {
         return Err(format!("the percentages sum to {asked}, more than 100"));
     }
+    let each = 100_u32.saturating_sub(asked).checked_div(without).unwrap_or(0);
+    let mut kept: Vec<(u32, u64)> =
+        entries.iter().map(|&(value, percent)| (percent.unwrap_or(each), value)).collect();
     if asked > 100 {
-        let mut kept: Vec<(u32, u64)> =
-            entries.iter().map(|&(value, percent)| (percent.unwrap_or(0), value)).collect();
         kept.sort_by_key(|entry| entry.0);
         let mut left = 100;
         for (percent, _) in &mut kept {
             *percent = (*percent).min(left);
             left -= *percent;
         }
-        return Ok(kept
-            .into_iter()
-            .filter(|entry| entry.0 > 0)
-            .map(|(percent, value)| (f64::from(percent), value))
-            .collect());
-    }
-    let left = f64::from(100 - asked);
-    let mut weights: Vec<(f64, u64)> = entries
-        .iter()
-        .map(|&(value, percent)| (percent.map_or_else(|| left / without as f64, f64::from), value))
-        .collect();
-    if without == 0 {
-        let largest = weights.iter().map(|weight| weight.0).fold(0.0, f64::max);
-        if let Some(last) = weights.iter_mut().rev().find(|weight| weight.0 >= largest) {
+    } else {
+        let left = 100 - asked - each * without;
+        let largest = kept.iter().map(|entry| entry.0).max();
+        if let Some(last) = kept.iter_mut().rev().find(|entry| Some(entry.0) == largest) {
             last.0 += left;
         }
     }
-    weights.retain(|weight| weight.0 > 0.0);
-    Ok(weights)
+    kept.retain(|entry| entry.0 > 0);
+    Ok(kept.into_iter().map(|(percent, value)| (f64::from(percent), value)).collect())
 }
 
 /// Splits a list of names at `:`; `\:` stands for the character itself.
@@ -578,6 +617,47 @@ mod tests {
         assert_eq!(weights_of("4k/100:8k/100:16k/50"), Ok(vec![(50.0, 16384), (50.0, 4096)]));
         assert!(weights_of("4k/50:8k/60:16k").is_err());
         assert_eq!(weights_of("4k/50::8k/50"), Ok(vec![(100.0, 4096)]));
+        assert_eq!(weights_of("4k:8k:16k"), Ok(vec![(33.0, 4096), (33.0, 8192), (34.0, 16384)]));
+    }
+
+    /// As the logs of fio 3.33 have it (`ioengine=null`, `write_iolog`).
+    #[test]
+    fn a_percentage_of_zero_is_none() {
+        let (k4, k8, k16) = (4096, 8192, 16384);
+        for (text, expect, is_told) in [
+            ("4k/40:8k/0", vec![(40.0, k4), (60.0, k8)], true),
+            ("4k/0:8k", vec![(50.0, k4), (50.0, k8)], true),
+            ("4k/0:8k/50:16k", vec![(25.0, k4), (50.0, k8), (25.0, k16)], true),
+            ("4k/00:8k/25", vec![(75.0, k4), (25.0, k8)], true),
+            ("4k/-0:8k/25", vec![(75.0, k4), (25.0, k8)], true),
+            ("4k/0:8k/0", vec![(50.0, k4), (50.0, k8)], false),
+            ("4k/0", vec![(100.0, k4)], false),
+            ("4k/100:8k/0", vec![(100.0, k4)], false),
+            ("4k/99:8k/0:16k/0", vec![(100.0, k4)], false),
+            ("4k/:8k/50", vec![(50.0, k4), (50.0, k8)], false),
+            ("4k/1k:8k", vec![(1.0, k4), (99.0, k8)], true),
+            ("4k/33.7:8k", vec![(33.0, k4), (67.0, k8)], true),
+            ("4k/50%:8k", vec![(50.0, k4), (50.0, k8)], false),
+        ] {
+            let (groups, misreads) = split(text, Unit::Bytes, 1024, 64).unwrap();
+            assert_eq!(weights(&groups[0]), Ok(expect), "{text}");
+            assert_eq!(!misreads.is_empty(), is_told, "{text}: {misreads:?}");
+        }
+        let (groups, misreads) = split("4k/60:8k/40,4k/10:8k/0:16k/40", Unit::Bytes, 1024, 64).unwrap();
+        let of = |group: usize| weights(&groups[group]).unwrap();
+        assert_eq!(of(0), [(60.0, k4), (40.0, k8)]);
+        assert_eq!((of(1), of(2)), (vec![(10.0, k4), (50.0, k8), (40.0, k16)], of(1)));
+        let [Misread { piece, reads_as, because: _, instead }] = misreads.as_slice() else {
+            panic!("{misreads:?}");
+        };
+        let told = [piece, reads_as, instead].map(String::as_str);
+        assert_eq!(told, ["4k/10:8k/0:16k/40", "4096/10:8192/50:16384/40", "4k/10:16k/40"]);
+        for (text, reason) in [
+            ("4k/-5:8k", "\"-5\" is no percentage from 0 to 100"),
+            ("4k/abc", "\"abc\" does not begin with a number"),
+        ] {
+            assert_eq!(split(text, Unit::Bytes, 1024, 64), Err(reason.to_owned()), "{text}");
+        }
     }
 
     proptest! {

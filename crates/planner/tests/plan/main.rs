@@ -7,6 +7,7 @@ mod examples;
 mod experiment;
 mod faults;
 mod foreign;
+mod grown;
 mod host;
 mod properties;
 mod scan;

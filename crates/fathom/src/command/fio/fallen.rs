@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// Faults that fio finds when a job starts, not when it is read, with the error that the job then has: those of fio 3.33, but
 /// for a file that `allow_file_create=0` forbids to make, which fio calls no error and ends with 1 all the same.
 const AT_START: [(&str, Errno); 24] = [
-    ("plan.needs-size", Errno::INVAL),
+    (NEEDS_SIZE, Errno::INVAL),
     ("plan.not-aligned", Errno::INVAL),
     ("plan.direct-refused", Errno::INVAL),
     ("plan.file-too-small", Errno::INVAL),
@@ -41,6 +41,9 @@ const AT_START: [(&str, Errno); 24] = [
     (READ_ONLY_ABSENT, Errno::NOENT),
     (READ_ONLY, Errno::PERM),
 ];
+
+/// A file without a length, which a job before may give it.
+const NEEDS_SIZE: &str = "plan.needs-size";
 
 /// What `--readonly` forbids: to make a file, and to change one.
 const READ_ONLY_ABSENT: &str = "fio.readonly-absent";
@@ -132,12 +135,24 @@ pub(super) fn split(attempt: Attempt, consent: &Consent, permitted: Permitted) -
     {
         return (attempt, Vec::new());
     }
-    let fates = job.streams.iter().filter_map(|stream| {
-        let fate = || fate(job, stream, &attempt.facts, consent, permitted);
-        starvation(&stream.name, starved).or_else(fate)
-    });
-    let mut fallen: Vec<Fallen> = fates.collect();
+    let fates = |job: &Job, together: &Diagnostics| -> Vec<Fallen> {
+        let of_stream = |stream: &Named<StreamOptions>| {
+            let fate = || fate(job, stream, &attempt.facts, together, consent, permitted);
+            starvation(&stream.name, starved).or_else(fate)
+        };
+        job.streams.iter().filter_map(of_stream).collect()
+    };
+    let mut fallen = fates(job, &attempt.found);
     let (mut rest, (mut plan, mut found)) = without(job, &fallen, &attempt.facts);
+    // Files that only those make that have fallen take others with them.
+    while plan.is_none() && !fallen.is_empty() {
+        let more = fates(&rest, &found);
+        if more.is_empty() {
+            break;
+        }
+        fallen.extend(more);
+        (rest, (plan, found)) = without(job, &fallen, &attempt.facts);
+    }
     let all: Option<Vec<Errno>> = errors(&found).map(|fault| limit(fault.code)).collect();
     // Each has room where it is alone, and all together have not.
     if plan.is_none() && all.is_some_and(|all| !all.is_empty()) {
@@ -277,18 +292,21 @@ fn is_refused(attempt: &Attempt, consent: &Consent, permitted: Permitted) -> boo
     }
 }
 
-/// What keeps a stream from starting when it is alone; `None` when nothing does, or something that is not for it alone.
+/// What keeps a stream from starting when it is alone; `None` when nothing does, or something that is not for it alone, such as a
+/// length that its files lack and get from the others: it is not among what is wrong with all of them `together`.
 fn fate(
     job: &Job,
     stream: &Named<StreamOptions>,
     facts: &Facts,
+    together: &Diagnostics,
     consent: &Consent,
     permitted: Permitted,
 ) -> Option<Fallen> {
     let mut alone = only(job, |name| name == stream.name);
     alone.stages.clear();
     let (plan, mut faults) = fathom_planner::plan(&alone, facts, 0);
-    faults.retain(|fault| fault.level == Level::Error);
+    let is_lacked = |fault: &Diagnostic| fault.code != NEEDS_SIZE || together.all().contains(fault);
+    faults.retain(|fault| fault.level == Level::Error && is_lacked(fault));
     let mut found: Vec<(&str, String)> =
         faults.all().iter().map(|fault| (fault.code, fault.message.clone())).collect();
     if let Some(plan) = plan {

@@ -4,11 +4,12 @@ use super::super::ParsedJob;
 use super::super::faults::Faults;
 use super::super::settings::{Operations, Settings};
 use super::super::values::Size;
+use super::cpu;
 use super::workload::Lowered;
 use fathom_model::{Amount, Diagnostic, Engine, Level, Span, StreamOptions};
 use fathom_units::{Bytes, Ratio};
 
-/// Passes and bytes that end a clone of `count` files, unless only time does.
+/// Passes and bytes that end a clone of `count` files, unless only time does. What keeps CPUs busy has neither.
 pub(super) fn set(
     options: &mut StreamOptions,
     parsed: &ParsedJob,
@@ -18,7 +19,7 @@ pub(super) fn set(
 ) {
     let (settings, span) = (&parsed.settings, parsed.span);
     let Settings { control, operations, files, .. } = settings;
-    if control.time_based && control.runtime.is_some() {
+    if cpu::is_of(settings) || (control.time_based && control.runtime.is_some()) {
         return;
     }
     let passes = u32::try_from(control.loops).unwrap_or(1_000_000_000).min(1_000_000_000);

@@ -79,6 +79,26 @@ pub(super) fn end(
     faults.warn("fio.appends-once", place, message, help);
 }
 
+/// Begins what the null engine appends behind an equal part of `size` in each of its `files`, whatever `offset` says: so long are
+/// files to fio 3.33 that nobody opens.
+pub(super) fn begin_where_nothing_is_opened(
+    options: &mut StreamOptions,
+    parsed: &ParsedJob,
+    engine: Engine,
+    files: u64,
+) {
+    let Settings { files: asked, operations, .. } = &parsed.settings;
+    let Some(Size::Bytes(size)) = operations.size else { return };
+    // Where `filesize` says how long they are, the region ends with them.
+    if engine != Engine::Null || !asked.append || asked.filesize.is_some() {
+        return;
+    }
+    let place = parsed.settings.span("file_append", parsed.span);
+    options.append.set(false, place);
+    options.offset.set(Amount::Bytes(Bytes(size / files.max(1))), place);
+    options.offset_per_worker.set(Amount::Bytes(Bytes(0)), place);
+}
+
 /// A mapping is as long as its file was when it was made. fio 3.33 refuses them as well.
 pub(super) fn refuse_mappings(parsed: &ParsedJob, engine: Engine, faults: &mut Faults) {
     let settings = &parsed.settings;

@@ -47,9 +47,13 @@ pub(super) fn adapted(parsed: &ParsedJob) -> Option<ParsedJob> {
     operations.postfix = None;
     settings.files = usual.files;
     settings.files.names = std::sync::Arc::new(vec![name.clone()]);
-    settings.control.number_ios = 0;
-    settings.control.loops = 1;
-    settings.control.time_based = settings.control.runtime.is_some();
+    let control = &mut settings.control;
+    // As with fio 3.33: loops of so many operations follow one another, and what runs for a time counts none.
+    let is_timed = control.time_based && control.runtime.is_some();
+    let is_counted = !runs && !is_timed;
+    control.number_ios = if is_counted { control.number_ios.saturating_mul(control.loops) } else { 0 };
+    control.loops = 1;
+    control.time_based = control.runtime.is_some() && control.number_ios == 0;
     let engine = &mut settings.engine;
     (engine.rate, engine.rate_iops, engine.thinktime) = (usual.engine.rate, usual.engine.rate_iops, 0);
     engine.depth = 1;

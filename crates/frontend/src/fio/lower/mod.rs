@@ -488,6 +488,7 @@ impl Lowering<'_> {
         } else {
             appends::refuse_mappings(parsed, engine.engine, self.faults);
             appends::end(options, parsed, lowered, place.files(), self.faults);
+            appends::begin_where_nothing_is_opened(options, parsed, engine.engine, place.files());
         }
         amounts::set_tails(options, settings, place.files(), lowered.smallest);
         amounts::tell_tails(parsed, place.files(), lowered.smallest, self.faults);
@@ -657,7 +658,7 @@ impl Lowering<'_> {
         if let Some(us) = control.runtime {
             let place = settings.span("runtime", span);
             options.time.set(Nanos::micros(us), place);
-            if !control.time_based {
+            if !control.time_based && !cpu::is_of(settings) {
                 let message =
                     "runtime without time_based only caps the job, which ends sooner when its size is done";
                 let help = "add time_based to run for all of it, or leave runtime out";

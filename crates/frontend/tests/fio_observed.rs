@@ -1,0 +1,72 @@
+//! What fio 3.33 makes of values and jobs that one would not expect, as observed: shares of 0, counts of what keeps CPUs busy,
+//! appends to what is never opened.
+
+use fathom_frontend::fio::{Reading, Surroundings, read};
+use fathom_frontend::native;
+
+/// A job of these options becomes these lines of a native one and not those, and this is told.
+fn check(options: &str, lines: &[&str], others: &[&str], codes: &[&str]) {
+    let Reading { job, diagnostics, .. } =
+        read("job.fio", &format!("[a]\n{options}\n"), &Surroundings::empty());
+    let printed = native::print(&job);
+    for line in lines {
+        assert!(printed.lines().any(|printed| printed == *line), "no {line} in\n{printed}\nfrom\n{options}");
+    }
+    for other in others {
+        assert!(!printed.contains(other), "{other} in\n{printed}\nfrom\n{options}");
+    }
+    let told: Vec<&str> = diagnostics.all().iter().map(|one| one.code).collect();
+    assert_eq!(told, codes, "{options}\n{diagnostics:#?}");
+}
+
+#[test]
+fn a_share_of_zero_is_none_that_is_given() {
+    let split = |given: &str, lines: &[&str], codes: &[&str]| {
+        check(&format!("rw=write\nsize=1g\nbssplit={given}"), lines, &[], codes);
+    };
+    split("4k/40:8k/0", &["block_size = [\"4KiB 40%\", \"8KiB 60%\"]"], &["fio.misread"]);
+    split("4k/0:8k/50:16k", &["block_size = [\"4KiB 25%\", \"8KiB 50%\", \"16KiB 25%\"]"], &["fio.misread"]);
+    split("4k/0:8k/0", &["block_size = [\"4KiB 50%\", \"8KiB 50%\"]"], &[]);
+    split("4k/100:8k/0", &["block_size = \"4KiB\""], &[]);
+    split("8k/100,4k/40:8k/0", &["block_size = [\"4KiB 40%\", \"8KiB 60%\"]"], &["fio.misread"]);
+    split("4k/-5:8k", &[], &["fio.bad-value"]);
+    let zoned = |given: &str, lines: &[&str], codes: &[&str]| {
+        check(&format!("rw=randread\nsize=1g\nrandom_distribution=zoned:{given}"), lines, &[], codes);
+    };
+    zoned("60/0:40/50", &["distribution = \"zoned:60%/50%,40%/50%\""], &[]);
+    zoned("50/0:50/0", &["distribution = \"zoned:50%/50%,50%/50%\""], &[]);
+    zoned("60/-5:40/50", &[], &["fio.bad-value"]);
+    let Reading { diagnostics, .. } = read("x", "[a]\nsize=1g\nbssplit=4k/40:8k/0\n", &Surroundings::empty());
+    let expect = "bssplit=4k/40:8k/0 is 4096/40:8192/60 to fio: entries with 0 share what is left of 100, as those without a \
+                  percentage do";
+    assert_eq!(diagnostics.all()[0].message, expect);
+    assert_eq!(diagnostics.all()[0].help, "write bssplit=4k/40");
+}
+
+/// As the logs of fio 3.33 have it (`write_iolog`).
+#[test]
+fn what_nobody_opens_is_as_long_as_size_says() {
+    let appends = |options: &str, lines: &[&str]| {
+        check(&format!("size=16k\nfile_append=1\n{options}"), lines, &[], &[]);
+    };
+    let null = |options: &str, lines: &[&str]| appends(&format!("ioengine=null\n{options}"), lines);
+    null("rw=write", &["append = false", "offset = \"16KiB\"", "size = \"16KiB\""]);
+    null("rw=write\noffset=4k", &["offset = \"16KiB\""]);
+    null("rw=read\nnrfiles=2", &["offset = \"8KiB\""]);
+    appends("rw=write\nioengine=psync", &["append = true"]);
+}
+
+#[test]
+fn what_keeps_cpus_busy_ends_with_its_count() {
+    let cpu = "ioengine=cpuio\ncpuload=50\nsize=1g\nrw=randrw\n";
+    let check = |options: &str, lines: &[&str], others: &[&str]| {
+        check(&format!("{cpu}{options}"), lines, &[others, &["passes"]].concat(), &[]);
+    };
+    check("number_ios=3", &["operations = 3"], &["time = "]);
+    check("number_ios=3\nloops=4", &["operations = 12"], &["time = "]);
+    check("number_ios=3\nruntime=9", &["operations = 3", "time = \"9s\""], &[]);
+    check("number_ios=3\nruntime=9\ntime_based", &["time = \"9s\""], &["operations = "]);
+    check("runtime=9", &["time = \"9s\""], &["operations = "]);
+    // Nothing bounds it but what the planner takes for enough.
+    check("", &[], &["operations = ", "time = "]);
+}
