@@ -7,6 +7,7 @@ mod change;
 mod curves;
 mod environment;
 mod gate;
+mod history;
 mod jobs;
 mod matched;
 mod parts;
@@ -19,6 +20,9 @@ mod words;
 pub use curves::{CurveChange, CurveFigure};
 pub use environment::{FactDifference, environments};
 pub use gate::{MORE_RUNS_MAX, Verdict, judge, more_runs};
+pub use history::{
+    FigureHistory, History, LevelChange, LoadHistory, Outlook, RUNS_MIN, Turn, history, is_one_job,
+};
 pub use matched::{Kind, step_names, steps_in_common};
 pub use parts::{PartComparison, other_losses, possible_losses};
 pub use side::{Replicates, Series, StepSide};

@@ -68,6 +68,13 @@ findings[] (of either side), of (step, cell or load), curve[] (peak, knee and th
 steps[].metrics[] (base, new, change, interval, verdict, decides), job_differences[], differences[],
 passing[], remarks.";
 
+const HISTORY_HELP: &str = "\
+Outlook (exit code): unchanged or improved (0); inconclusive (8); regressed (99).
+--json: outlook, sentence, title, margin, of (step, cell or load), runs[] (the oldest first),
+level_from (index of the first run of the newest level), newest (verdict, sentence),
+loads[].figures[] (name, decides, values[] per run, drift, changes[] with at, before, after,
+change), turns[] (what else is another from a run on), left_out[], remarks[].";
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run a job and print what was measured
@@ -87,6 +94,9 @@ pub(crate) enum Command {
     /// Compare stored runs: regressed, improved, equivalent, or how many more runs it takes to tell
     #[command(after_help = COMPARE_HELP)]
     Compare(crate::command::compare::CompareArgs),
+    /// Follow a job over its stored runs: where its level changed, whether the newest run lies apart
+    #[command(after_help = HISTORY_HELP)]
+    History(crate::command::history::HistoryArgs),
     /// Measure a load curve: peak, knee, what limits it, the load at which latency reaches a limit
     #[command(after_help = CURVE_HELP)]
     Curve(crate::command::curve::CurveArgs),
@@ -507,7 +517,7 @@ mod tests {
 
     #[test]
     fn help_on_answers_has_lines_that_fit() {
-        for help in [CURVE_HELP, SLO_HELP, STEADY_HELP, SCAN_HELP, COMPARE_HELP] {
+        for help in [CURVE_HELP, SLO_HELP, STEADY_HELP, SCAN_HELP, COMPARE_HELP, HISTORY_HELP] {
             for line in help.lines() {
                 assert!(line.chars().count() <= 104, "{line}");
             }

@@ -7,6 +7,7 @@ pub(crate) mod curve;
 pub(crate) mod doctor;
 pub(crate) mod fio;
 pub(crate) mod fit;
+pub(crate) mod history;
 pub(crate) mod iometer;
 pub(crate) mod judge;
 pub(crate) mod mark;

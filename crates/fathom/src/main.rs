@@ -61,6 +61,7 @@ fn main() -> ExitCode {
         Command::Report(args) => command::report::run(&args),
         Command::Mark(args) => command::mark::run(&args),
         Command::Compare(args) => command::compare::run(&args),
+        Command::History(args) => command::history::run(&args),
         Command::Curve(args) => command::curve::run(&args),
         Command::Scan(args) => command::scan::run(&args),
         Command::Slo(args) => command::slo::run(&args),

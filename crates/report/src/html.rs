@@ -9,6 +9,7 @@ mod parts;
 use crate::answer::{self, headline};
 use crate::charts::{CHARTS_VERSION, Charts, StepCharts, charts};
 use crate::compare::{self, Sides};
+use crate::history::Followed;
 use crate::plot::Plot;
 use crate::resolved;
 use crate::section::sections;
@@ -100,6 +101,26 @@ pub fn compare_html(sides: &Sides<'_>) -> Option<String> {
         }
     };
     Some(document(&title, version, &body, &Drawn { charts, plots }))
+}
+
+/// One job over many runs, as one HTML document.
+pub fn history_html(course: &Followed<'_>) -> String {
+    let sections = course.sections();
+    let plots = sections.iter().flat_map(|section| section.plots.clone()).collect();
+    let charts = Charts { version: CHARTS_VERSION, steps: Vec::new(), sweep: None };
+    let title = visible(&course.runs[0].started.title);
+    let version = env!("CARGO_PKG_VERSION");
+    let body = html! {
+        header.masthead {
+            p.brand { "fathom" }
+            h1 { bdi { (title) } }
+            p.answer { (course.sentence()) }
+            p.circumstances { (course.runs.len()) " runs, change that matters: " (course.margin) ", fathom " (version) }
+        }
+        main #content { (parts::answer(&sections)) }
+        footer { p { "Percentiles are nearest rank, to 0.4 %." } }
+    };
+    document(&title, version, &body, &Drawn { charts, plots })
 }
 
 /// A page around its body, with what draws it.

@@ -13,6 +13,7 @@ pub mod compare;
 pub mod curve;
 mod figures;
 mod fio;
+mod history;
 mod html;
 mod iometer;
 mod live;
@@ -43,7 +44,8 @@ pub use fio::{
     fio_aggregate_log, fio_banner, fio_error, fio_inflated, fio_json, fio_logs, fio_normal,
     fio_operation_log, fio_stored_log, fio_terse, thread_priority,
 };
-pub use html::{compare_html, html, html_of};
+pub use history::Followed;
+pub use html::{compare_html, history_html, html, html_of};
 pub use iometer::{
     IOMETER_COLUMNS, IometerCpu, IometerHost, IometerRow, IometerShape, IometerSpec, IometerStream,
     IometerTest, iometer_end, iometer_results_from, iometer_uncounted, iometer_updates,
@@ -52,7 +54,7 @@ pub use live::{
     FiguresView, Gauges, GroupView, IntervalView, KindView, Live, OnTarget, SpanView, StreamView, TargetSpan,
     TargetView, TargetsView, interval_view, live, on_targets,
 };
-pub use markdown::{compare_markdown, markdown};
+pub use markdown::{compare_markdown, history_markdown, markdown};
 pub use operations::OperationsCsv;
 pub use plot::{Plot, PlotAxis, PlotBand, PlotLine, PlotMark, Shape, Unit};
 pub use rows::Csv;
@@ -61,7 +63,7 @@ pub use section::{Answered, Map, Part, Rows, answered};
 pub use steady::sentence as steady_sentence;
 pub use summary::{summary, summary_of};
 pub use table::visible;
-pub use text::{text, text_of_answer};
+pub use text::{history_text, text, text_of_answer};
 pub use view::{
     Asked, DeviceSummary, EnvironmentSummary, ErrorCount, FindingSummary, HostSummary, KindSummary,
     LatencySummary, NoteSummary, Parameter, Percentile, Point, SCHEMA_VERSION, Source, StepSummary,

@@ -3,6 +3,7 @@
 
 use crate::answer::{self, headline, step_line, what};
 use crate::compare::{self, Sides};
+use crate::history::Followed;
 use crate::html::mapped;
 use crate::resolved;
 use crate::section::{Section, sections};
@@ -57,6 +58,15 @@ pub fn compare_markdown(sides: &Sides<'_>) -> Option<String> {
     page.line(&format!("change that matters: {}", text(&sides.margin.to_string())));
     page.sections(sections);
     Some(page.out)
+}
+
+/// One job over many runs, as Markdown.
+pub fn history_markdown(course: &Followed<'_>) -> String {
+    let mut page = Page { out: String::new() };
+    page.line(&format!("# {}", text(&course.runs[0].started.title)));
+    page.line(&format!("**{}**", text(&course.sentence())));
+    page.sections(course.sections());
+    page.out
 }
 
 struct Page {

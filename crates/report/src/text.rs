@@ -3,6 +3,7 @@
 //! Owns order, wording and alignment. Computes nothing beyond units; whatever a figure is, the summary has it.
 
 use crate::answer::{self, headline, step_line, what};
+use crate::history::Followed;
 use crate::section::{Section, sections};
 use crate::table::{lines, visible, wrap};
 use crate::tables::{self, STREAMS_SHOWN, Table, seconds};
@@ -34,6 +35,14 @@ pub fn text_of_answer(summary: &Summary, width: usize, colour: bool) -> String {
     page.headline(summary);
     page.together(summary);
     page.validity(summary);
+    page.out
+}
+
+/// One job over many runs; shaped as [`text`].
+pub fn history_text(course: &Followed<'_>, width: usize, colour: bool) -> String {
+    let mut page = Page { out: String::new(), width: width.max(WIDTH_MIN), colour };
+    page.bold(&course.sentence());
+    page.sections(course.sections());
     page.out
 }
 
@@ -97,7 +106,12 @@ impl Page {
         let answer = headline(summary);
         // A sentence goes on.
         let answer = if trust.is_empty() { answer.as_str() } else { answer.trim_end_matches('.') };
-        for line in wrap(&format!("{answer}{trust}"), self.width) {
+        self.bold(&format!("{answer}{trust}"));
+    }
+
+    /// A paragraph that stands out.
+    fn bold(&mut self, text: &str) {
+        for line in wrap(text, self.width) {
             let line = self.paint(BOLD, &line);
             self.line(&line);
         }
@@ -143,7 +157,11 @@ impl Page {
 
     /// What the steps come to together; one by one they are hundreds, and for programs.
     fn together(&mut self, summary: &Summary) {
-        for Section { title, lines, plots: _, tables, folded: _, matrices } in sections(summary) {
+        self.sections(sections(summary));
+    }
+
+    fn sections(&mut self, all: Vec<Section>) {
+        for Section { title, lines, plots: _, tables, folded: _, matrices } in all {
             self.section(&title);
             lines.iter().for_each(|line| self.paragraph(line, 2));
             let matrices = matrices.iter().map(|matrix| (matrix.caption.clone(), matrix.table()));

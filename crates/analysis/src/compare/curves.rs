@@ -60,6 +60,9 @@ enum Part {
     Answer,
 }
 
+/// The rate that decides nothing.
+pub(super) const DOUBLED: &str = "rate at twice the idle response time";
+
 /// The figures of two sides that are all of curves, or all of objectives; none else. The highest rate within limits is another
 /// figure where the limits are others.
 pub(super) fn figures(base: &[&Record], new: &[&Record], margin: f64) -> Vec<CurveFigure> {
@@ -147,7 +150,7 @@ fn of_side(side: &[&Record]) -> Vec<Named> {
             ];
             if let Some(rates) = &found.rates {
                 // Twice of less time is reached earlier, and no worse for that.
-                all.push(place("rate at twice the idle response time", true, rates.doubled));
+                all.push(place(DOUBLED, true, rates.doubled));
                 let reached = |name: String, found| Named { name, is_rate: true, part: Part::Reached, found };
                 let limits = limits.iter().zip(&found.answers.latency_limits);
                 all.extend(limits.map(|(goal, limit)| reached(format!("rate at {goal}"), limit.x)));

@@ -65,7 +65,7 @@ pub(crate) struct CompareArgs {
 }
 
 /// A change to either side.
-fn margin(text: &str) -> Result<Ratio, String> {
+pub(crate) fn margin(text: &str) -> Result<Ratio, String> {
     if text.starts_with('-') {
         return Err("a margin is a share, of change to either side; write for example 3%".to_owned());
     }
@@ -73,7 +73,7 @@ fn margin(text: &str) -> Result<Ratio, String> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+pub(crate) enum Format {
     /// For people
     Text,
     /// For programs; the same as `--json`

@@ -13,6 +13,7 @@ mod control;
 mod convert;
 mod devices;
 mod examples;
+mod history;
 mod iometer;
 mod iometer_workers;
 mod job_commands;

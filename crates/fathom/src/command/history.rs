@@ -1,0 +1,267 @@
+//! `fathom history`: one job over many stored runs: where its level changed, and whether the newest run lies apart.
+
+use crate::command::compare::{Format, margin};
+use crate::command::store_folder;
+use crate::exit::Exit;
+use crate::output::{self, Spared};
+use crate::terminal;
+use clap::Args;
+use fathom_analysis::compare::{
+    Difference, FigureHistory, LevelChange, LoadHistory, Outlook, Turn, is_one_job,
+};
+use fathom_analysis::validity;
+use fathom_report::{Followed, figures_csv, history_html, history_markdown, history_text, visible};
+use fathom_schema::{Outcome, Record, Severity};
+use fathom_store::{State, StoreError};
+use fathom_units::Ratio;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// Columns of a text that goes to a file.
+const TEXT_WIDTH: usize = 100;
+
+#[derive(Debug, Args)]
+pub(crate) struct HistoryArgs {
+    /// One run: all stored runs of its job, on the same targets (without any: of the newest run's job). Several: exactly
+    /// these. Each as for `fathom report`
+    #[arg(value_name = "RUN[,RUN…]")]
+    runs: Vec<String>,
+    /// Begin with this run: what was before it counts no more
+    #[arg(long, value_name = "RUN")]
+    from: Option<String>,
+    /// Look at the newest of them alone, so many at most
+    #[arg(long, value_name = "N", default_value = "100", value_parser = clap::value_parser!(u16).range(2..))]
+    last: u16,
+    /// Change that matters: less of it is the same
+    #[arg(long, value_name = "SHARE", default_value = "3%", value_parser = margin, allow_hyphen_values = true)]
+    margin: Ratio,
+    /// Print a JSON document; docs/compare.md explains it
+    #[arg(long)]
+    json: bool,
+    /// Form of what is printed
+    #[arg(long, value_enum, default_value = "text", conflicts_with = "json")]
+    format: Format,
+    /// Write it to this file, whole or not at all, instead of to standard output
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Folder of the runs
+    #[arg(long, value_name = "FOLDER")]
+    store: Option<PathBuf>,
+}
+
+/// Runs that belong together, and what is not among them.
+struct Chosen {
+    /// The oldest first.
+    records: Vec<Record>,
+    /// What was left out, and why.
+    left_out: Vec<String>,
+    /// Why the newest one is not among them, where it is not.
+    newest_is_out: Option<String>,
+}
+
+pub(crate) fn run(args: &HistoryArgs) -> Exit {
+    let folder = store_folder(args.store.as_ref());
+    outcome(args, &folder).unwrap_or_else(|(exit, reason)| {
+        terminal::message(&format!("error: {reason}"));
+        exit
+    })
+}
+
+fn outcome(args: &HistoryArgs, folder: &Path) -> Result<Exit, (Exit, String)> {
+    let Chosen { records, left_out, newest_is_out } = chosen(args, folder)?;
+    let runs: Vec<&Record> = records.iter().collect();
+    if runs.len() < 2 {
+        let mut reason =
+            "there are fewer than two runs to follow; run the job again, or name the runs".to_owned();
+        left_out.iter().for_each(|one| reason += &format!("\n  {one}"));
+        return Err((Exit::Usage, reason));
+    }
+    let mut followed = Followed::of(runs, args.margin, left_out).map_err(|reason| (Exit::Usage, reason))?;
+    followed.newest_is_out = newest_is_out;
+    let exit = match followed.outlook() {
+        Outlook::Unchanged | Outlook::Improved => Exit::Ok,
+        Outlook::Inconclusive => Exit::Inconclusive,
+        Outlook::Regressed => Exit::Threshold,
+    };
+    let format = if args.json { Format::Json } else { args.format };
+    let text = match format {
+        Format::Text if args.output.is_some() => history_text(&followed, TEXT_WIDTH, false),
+        Format::Text => history_text(&followed, terminal::width(), terminal::colours_data()),
+        Format::Json => {
+            serde_json::to_string_pretty(&document(&followed)).expect("it has only string keys") + "\n"
+        }
+        Format::Csv => figures_csv(&document(&followed)),
+        Format::Html => history_html(&followed),
+        Format::Markdown => history_markdown(&followed),
+    };
+    let printed = match &args.output {
+        None if format == Format::Text => crate::shown(&text),
+        None => crate::printed(&text),
+        Some(output) => written(output, &text, &records[0], folder),
+    };
+    Ok(if printed == Exit::Ok { exit } else { printed })
+}
+
+/// Writes it; never over a run or a target.
+fn written(output: &Path, text: &str, first: &Record, folder: &Path) -> Exit {
+    let spared = Spared::of(&first.started.facts, &[], folder);
+    if let Err(fault) = output::check(output, &spared) {
+        return fault.refuse();
+    }
+    match output::write(output, text, &spared) {
+        Ok(()) => {
+            terminal::message(&format!("report: {}", output.display()));
+            Exit::Ok
+        }
+        Err(error) => {
+            terminal::message(&format!("error: {error}"));
+            Exit::Target
+        }
+    }
+}
+
+fn of_store(error: &StoreError) -> (Exit, String) {
+    let exit = match error {
+        StoreError::NotFound { .. } | StoreError::Ambiguous { .. } => Exit::Usage,
+        _ => Exit::Target,
+    };
+    (exit, error.to_string())
+}
+
+fn read(folder: &Path, which: &str) -> Result<Record, (Exit, String)> {
+    let found = super::found(folder, which).and_then(|file| fathom_store::read(&file));
+    found.map_err(|error| of_store(&error))
+}
+
+/// The runs to follow.
+fn chosen(args: &HistoryArgs, folder: &Path) -> Result<Chosen, (Exit, String)> {
+    let from = args.from.as_ref().map(|which| read(folder, which)).transpose()?;
+    let named: Vec<&str> = args.runs.iter().flat_map(|words| words.split(',')).collect();
+    let (mut records, mut left_out) = match named.as_slice() {
+        [] => of_job(&read(folder, "last")?, args.last, folder)?,
+        [one] => of_job(&read(folder, one)?, args.last, folder)?,
+        named => (of_names(named, folder)?, Vec::new()),
+    };
+    records.sort_by(|a, b| (a.started.wall_ms, &a.started.run).cmp(&(b.started.wall_ms, &b.started.run)));
+    if let Some(from) = &from {
+        let since = (from.started.wall_ms, &from.started.run);
+        records.retain(|record| (record.started.wall_ms, &record.started.run) >= since);
+    }
+    records.drain(..records.len().saturating_sub(usize::from(args.last)));
+    let newest = records.last().map(|record| record.started.run.clone());
+    let mut newest_is_out = None;
+    records.retain(|record| {
+        let Some(why) = unfit(record) else { return true };
+        let told = format!("run {} is left out: it {why}", record.started.run);
+        if newest.as_ref() == Some(&record.started.run) {
+            newest_is_out = Some(format!("the newest run, {}, {why}", record.started.run));
+        }
+        left_out.push(told);
+        false
+    });
+    Ok(Chosen { records, left_out, newest_is_out })
+}
+
+/// The runs that were named, each once.
+fn of_names(named: &[&str], folder: &Path) -> Result<Vec<Record>, (Exit, String)> {
+    let mut records: Vec<Record> = Vec::new();
+    for which in named {
+        let record = read(folder, which)?;
+        if records.iter().any(|known| known.started.run == record.started.run) {
+            let reason = format!("run {} is named twice; leave it out once", record.started.run);
+            return Err((Exit::Usage, reason));
+        }
+        records.push(record);
+    }
+    Ok(records)
+}
+
+/// All stored runs of this one's job, and what of the store cannot be read. The newest `most` are looked for.
+fn of_job(one: &Record, most: u16, folder: &Path) -> Result<(Vec<Record>, Vec<String>), (Exit, String)> {
+    let all = fathom_store::list(folder).map_err(|error| of_store(&error))?;
+    let mut records = Vec::new();
+    let mut unread = 0_usize;
+    for summary in all.iter().rev().filter(|summary| summary.title == one.started.title) {
+        if records.len() == usize::from(most) {
+            break;
+        }
+        // What is damaged is told; what goes on is no run yet.
+        if !matches!(summary.state, State::Ended(_)) {
+            continue;
+        }
+        match fathom_store::read(&summary.path) {
+            Ok(record) if is_one_job(one, &record) => records.push(record),
+            Ok(_) => {}
+            Err(_) => unread += 1,
+        }
+    }
+    // One that was named by its file need not be in the store.
+    if !records.iter().any(|record| record.started.run == one.started.run) {
+        records.push(one.clone());
+    }
+    let left_out =
+        (unread > 0).then(|| format!("{unread} files of the store cannot be read: fathom runs names them"));
+    Ok((records, left_out.into_iter().collect()))
+}
+
+/// Why a run says nothing of the job's level; `None` where it does.
+fn unfit(record: &Record) -> Option<String> {
+    match record.finished.as_ref().map(|finished| &finished.outcome) {
+        None => return Some("did not come to its end".to_owned()),
+        Some(Outcome::Complete) => {}
+        Some(outcome) => return Some(format!("ended early ({})", State::Ended(outcome.clone()).word())),
+    }
+    let finding = validity::findings(record).into_iter().find(|one| one.severity == Severity::Invalid)?;
+    Some(format!("is INVALID ({}): {}", finding.id, finding.evidence))
+}
+
+fn document(followed: &Followed<'_>) -> Value {
+    let Followed { runs, margin, found, left_out, newest_is_out: _ } = followed;
+    let run_at = |at: usize| &runs[at].started.run;
+    let listed = |all: &[Difference]| -> Vec<Value> {
+        all.iter()
+            .map(|(name, before, after)| json!({ "name": name, "before": before, "after": after }))
+            .collect()
+    };
+    let change = |change: &LevelChange| {
+        let LevelChange { at, before, after } = change;
+        json!({ "at": at, "run": run_at(*at), "before": before, "after": after, "change": change.change() })
+    };
+    let figure = |one: &FigureHistory| {
+        let FigureHistory { name, more_is_better, decides, values, changes, drift } = one;
+        json!({
+            "name": name,
+            "more_is_better": more_is_better,
+            "decides": decides,
+            "values": values,
+            "changes": changes.iter().map(change).collect::<Vec<_>>(),
+            "drift": drift,
+        })
+    };
+    let load = |LoadHistory { name, figures }: &LoadHistory| json!({ "name": name, "figures": figures.iter().map(figure).collect::<Vec<_>>() });
+    let turn = |Turn { at, jobs, environment }: &Turn| json!({ "at": at, "run": run_at(*at), "jobs": listed(jobs), "environment": listed(environment) });
+    let of_run = |record: &&Record| {
+        json!({
+            "run": record.started.run,
+            "started_ms": record.started.wall_ms,
+            "tool_version": record.started.tool_version,
+        })
+    };
+    json!({
+        "outlook": followed.outlook().name(),
+        "sentence": followed.sentence(),
+        "title": visible(&runs[0].started.title),
+        "margin": margin.value(),
+        "of": found.kind.name(),
+        "runs": runs.iter().map(of_run).collect::<Vec<_>>(),
+        "level_from": found.level_from,
+        "newest": found.newest.as_ref().map(|newest| json!({
+            "verdict": newest.verdict.name(),
+            "sentence": fathom_report::compare::sentence(newest, *margin),
+        })),
+        "loads": found.loads.iter().map(load).collect::<Vec<_>>(),
+        "turns": found.turns.iter().map(turn).collect::<Vec<_>>(),
+        "left_out": left_out,
+        "remarks": found.remarks,
+    })
+}
