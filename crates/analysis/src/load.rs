@@ -36,6 +36,20 @@ pub struct LoadPoint {
     pub dropped: u64,
     /// Most arrivals waiting at once.
     pub backlog_max: u64,
+    /// How long the target stood still, seconds, where the most that waited came due in that time; else 0.
+    pub stopped_s: f64,
+}
+
+/// Times the usual service time that one takes in flight of a target that stands still.
+pub(crate) const STOP_TIMES: u64 = 20;
+/// How many times as many may wait as came due while it stood still, or as a part of that.
+const STOP_PART: f64 = 2.0;
+
+/// How long a target stood still, by the longest of its service times; 0 where that is none that shows it.
+pub(crate) fn stop_ns(service: &LatencyTally) -> u64 {
+    let usual_ns = Latency::quantile_of(service, 0.5).unwrap_or(0);
+    let longest_ns = service.moments.max_ns;
+    if longest_ns > usual_ns.saturating_mul(STOP_TIMES) { longest_ns } else { 0 }
 }
 
 impl LoadPoint {
@@ -65,6 +79,7 @@ impl LoadPoint {
             }
         }
         let all = all.filter(|all| all.operations > 0 && seconds > 0.0)?;
+        let stop_ns = stop_ns(&all.service);
         let response = all.response.unwrap_or(all.service);
         // Arrivals come due until the time is up; what is in flight then may take longer.
         let last_due = |stream: &Stream, totals: &StreamTotals| {
@@ -77,6 +92,10 @@ impl LoadPoint {
         let due_until =
             added().filter_map(|(index, totals)| last_due(step.streams.get(index)?, totals)).max();
         let due_s = due_until.map_or(seconds, |until| until.since(start).as_secs_f64());
+        let offered = tally.arrivals as f64 / due_s;
+        // Those that came due while it stood still, and about as many as that.
+        let by_stop = offered * stop_ns as f64 / 1e9;
+        let is_by_stop = (by_stop / STOP_PART..=by_stop * STOP_PART).contains(&(tally.backlog_max as f64));
         Some(Self {
             // What a ramp left in flight may have been so beyond the end.
             held: (tally.in_flight_ns / 1e9 / seconds).min(slots(step)),
@@ -91,9 +110,10 @@ impl LoadPoint {
                 .flat_map(|kind| &kind.errors)
                 .map(|(_, count)| count)
                 .sum(),
-            offered: tally.arrivals as f64 / due_s,
+            offered,
             dropped: tally.arrivals_dropped,
             backlog_max: tally.backlog_max,
+            stopped_s: if is_by_stop { stop_ns as f64 / 1e9 } else { 0.0 },
         })
     }
 

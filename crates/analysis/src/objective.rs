@@ -85,6 +85,9 @@ const LEFT_MAX: f64 = 3.5;
 /// stands for twice of what the mean does where a queue grows.
 const LEFT_DEVIATIONS: f64 = 6.0;
 
+/// Share of the most that ever waited which waits at the end, where it becomes less again.
+const LESS_AGAIN: f64 = 0.9;
+
 /// Operations that a step may leave without being overloaded. Random arrivals are in flight together as a Poisson process has
 /// them, with a variance that is their mean, as long as none waits for a slot.
 fn left_by_chance(point: &LoadPoint) -> f64 {
@@ -98,7 +101,10 @@ pub fn state(point: &LoadPoint, rate: f64, goals: &[LatencyGoal]) -> State {
     let offered = if point.offered > 0.0 { point.offered } else { rate };
     #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
     let left = (offered / point.rate - 1.0) * point.response.moments.count as f64;
-    if point.rate < DONE_MIN * offered && left > left_by_chance(point) || point.dropped > 0 {
+    // What waits for a stop of the target becomes less again.
+    let is_less_again = left < LESS_AGAIN * point.backlog_max as f64;
+    let by_stop = if is_less_again { offered * point.stopped_s } else { 0.0 };
+    if point.rate < DONE_MIN * offered && left > left_by_chance(point).max(by_stop) || point.dropped > 0 {
         State::Overloaded
     } else if goals.iter().any(|goal| point.exceeds(goal)) {
         State::NotMet

@@ -5,6 +5,7 @@ mod answer;
 mod cells;
 mod flow;
 mod idle;
+mod samples;
 mod setup;
 
 pub use answer::{

@@ -355,7 +355,7 @@ pub fn scan(record: &Record) -> Option<Scan> {
     }
     let slow_share = mark_slow(&mut zones, &again, u64::from(question.block));
     let (mut unreadable, mut errors_once) = ends(&looks, &|look| look.errors > 0);
-    let skipped = skipped(&looks, &|look| look.errors > 0 || look.max_s >= slow_s || look.short.is_some());
+    let skipped = given_up(skipped(&looks, &|look| look.is_bad(slow_s)), &looks, is_complete);
     let untried = if is_complete { untried(question, &looks) } else { Vec::new() };
     let (mut slow, mut slow_once) = ends(&looks, &|look| look.max_s >= slow_s);
     for look in broken_off {
@@ -420,6 +420,13 @@ fn median(step: &StepRecord) -> Option<u64> {
     all.get(all.len().checked_sub(1)? / 2).copied()
 }
 
+impl Look {
+    /// Whether what it says of its area is not well: errors, a slow read, or less than was asked for.
+    fn is_bad(&self, slow_s: f64) -> bool {
+        self.errors > 0 || self.max_s >= slow_s || self.short.is_some()
+    }
+}
+
 /// What reads of an area fail with, by the last that was within.
 fn errno(looks: &[Look], area: Area) -> i32 {
     let within = |look: &&Look| look.errors > 0 && (area == look.area || area.holds(&look.area));
@@ -451,6 +458,22 @@ fn skipped(looks: &[Look], is_so: &dyn Fn(&Look) -> bool) -> Vec<(Area, Skipped)
         because(long, Skipped::TooLong).chain(because(short, Skipped::Short)).collect();
     all.sort_by_key(|(area, _)| area.start);
     all
+}
+
+/// The same where the scan was ended: what was being looked at then was not given up for its time.
+fn given_up(mut skipped: Vec<(Area, Skipped)>, looks: &[Look], is_complete: bool) -> Vec<(Area, Skipped)> {
+    let Some(last) = looks.last().map(|look| look.wanted).filter(|_| !is_complete) else { return skipped };
+    let is_of_it = |area: &Area| {
+        let wanted =
+            looks.iter().map(|look| look.wanted).filter(|wanted| *wanted == last || wanted.holds(&last));
+        wanted.into_iter().any(|wanted| wanted == *area || wanted.holds(area))
+    };
+    for (area, why) in &mut skipped {
+        if *why == Skipped::TooLong && is_of_it(area) {
+            *why = Skipped::Untried;
+        }
+    }
+    skipped
 }
 
 /// What no step was to read, though it was asked for: records of before the last bytes were read have such.

@@ -59,6 +59,7 @@ pub fn findings_of(record: &Record, progress: Progress) -> Vec<Finding> {
     drives::run(record, &mut found);
     disturbed::run(record, &mut found);
     device::scanned(record, &mut found);
+    host::scanned(record, &mut found);
     behaviour::run(record, &mut found);
     // A load of a test that was cut off is done again where the test goes on, and is in no figure; what befell it is told.
     let is_test = matches!(record.started.question, Some(Question::Steady(_)));

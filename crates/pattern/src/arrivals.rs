@@ -242,6 +242,7 @@ impl Clocks {
         if let Some(last) = self.last {
             let Clock { next, gap_ns } = &mut self.of_kinds[last];
             next.advance(*gap_ns * times);
+            next.settle();
         }
         let instant = |clock: &Clock| (clock.next.ns, clock.next.fraction);
         let earlier = |&a: &usize, &b: &usize| {
@@ -269,6 +270,9 @@ impl Spacing {
     }
 }
 
+/// What millions of gaps, each rounded to some 1e-11 ns, add up to.
+const ROUNDING_NS: f64 = 1e-4;
+
 /// A time whose part below a nanosecond is carried on, so that no rate is lost to rounding.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Moment {
@@ -288,6 +292,16 @@ impl Moment {
         let whole = sum.floor();
         self.ns = self.ns.saturating_add(whole as u64);
         self.fraction = sum - whole;
+    }
+
+    /// Takes what is short of a nanosecond by no more than rounding comes to for one: an instant at the end of a window is
+    /// no part of it.
+    #[inline]
+    fn settle(&mut self) {
+        if self.fraction > 1.0 - ROUNDING_NS {
+            self.ns = self.ns.saturating_add(1);
+            self.fraction = 0.0;
+        }
     }
 }
 

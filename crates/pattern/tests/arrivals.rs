@@ -74,6 +74,18 @@ fn kinds_with_clocks_of_their_own_come_in_their_order() {
     assert_eq!(scaled, [0, 0, 1000, 2000, 3000, 3000]);
 }
 
+/// What is due at the very end of a window is no part of it, however its instants are rounded.
+#[test]
+fn kinds_with_clocks_of_their_own_are_as_many_as_were_asked_for() {
+    let whole = SharePart { index: 0, count: 1 };
+    for (rate, seconds) in [(300.0, 20), (1000.0, 5), (77_000.0, 5), (1e6, 5)] {
+        let mut arrivals = Arrivals::by_kind(rate, &[0.7, 0.3], whole);
+        let within =
+            std::iter::repeat_with(|| arrivals.next_ns()).take_while(|at| *at < seconds * 1_000_000_000);
+        assert_eq!(within.count() as f64, rate * seconds as f64, "{rate}/s");
+    }
+}
+
 #[test]
 fn as_many_come_as_were_asked_for() {
     // Over 5 s: the fixed rate within 0.1 %, random processes within three standard deviations of their count.

@@ -504,7 +504,7 @@ pub struct Point {
     pub end_s: f64,
     /// `ramp` or `measure`.
     pub phase: String,
-    /// True when it came late and covers more than one edge.
+    /// True when it came late: it covers more than one edge, or is the part of some workers beside a row of the others.
     pub late: bool,
     /// Reads, writes and trims per second.
     pub iops: f64,

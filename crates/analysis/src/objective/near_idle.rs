@@ -265,6 +265,7 @@ mod tests {
                     offered: rate,
                     dropped,
                     backlog_max,
+                    stopped_s: 0.0,
                 }
             };
             let (mut holds, mut mean) = (0, 0.0);

@@ -35,6 +35,7 @@ fn tried(rate: f64, count: u64, mean_s: f64, beyond: f64) -> (Trial, LoadPoint) 
         offered: rate,
         dropped: 0,
         backlog_max: 0,
+        stopped_s: 0.0,
     };
     (trial, point)
 }
@@ -116,6 +117,7 @@ fn some_are_under_way_at_the_end() {
             offered: offered / 10.0,
             dropped,
             backlog_max,
+            stopped_s: 0.0,
         };
         state(&point, rate, &[])
     };
@@ -126,6 +128,33 @@ fn some_are_under_way_at_the_end() {
     // A hundred in flight are 160 now and then, and 161 hardly ever; where some waited for a slot, they were not random.
     assert_eq!((of(941, 1000.0, 0, 100.0, 0), of(939, 1000.0, 0, 100.0, 0)), (State::Met, State::Overloaded));
     assert_eq!(of(941, 1000.0, 0, 100.0, 1), State::Overloaded);
+}
+
+/// 800 a second for 60 s, of which 1600 came due while the target stood still, and 600 wait at the end.
+#[test]
+fn what_waits_for_a_stop_is_no_overload() {
+    let of = |left: u64, backlog_max: u64, stopped_s: f64| {
+        let mut response = LatencyTally::default();
+        response.moments.count = 48_000 - left;
+        let point = LoadPoint {
+            held: 4.0,
+            rate: (48_000 - left) as f64 / 60.0,
+            mean_s: 0.1,
+            response,
+            bytes_per_s: 0.0,
+            errors: 0,
+            offered: 800.0,
+            dropped: 0,
+            backlog_max,
+            stopped_s,
+        };
+        state(&point, 800.0, &[])
+    };
+    assert_eq!(of(600, 1600, 2.0), State::Met);
+    // Without a stop, with more than came due in it, or where it becomes no less.
+    assert_eq!(of(600, 1600, 0.0), State::Overloaded);
+    assert_eq!(of(1700, 2000, 2.0), State::Overloaded);
+    assert_eq!(of(1500, 1600, 2.0), State::Overloaded);
 }
 
 #[test]
@@ -143,6 +172,7 @@ fn the_largest_of_few_proves_no_percentile() {
             offered: 10.0,
             dropped: 0,
             backlog_max: 0,
+            stopped_s: 0.0,
         };
         state(&point, 10.0, &[goal.parse().expect("a goal")])
     };
@@ -293,6 +323,7 @@ fn low_rates_tell_together_what_each_is_too_short_for() {
             offered: rate,
             dropped: 0,
             backlog_max: 0,
+            stopped_s: 0.0,
         }
     };
     let trial = |rate: f64| Trial {

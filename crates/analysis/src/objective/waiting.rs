@@ -171,6 +171,7 @@ mod tests {
             offered: rate,
             dropped: 0,
             backlog_max: 1,
+            stopped_s: 0.0,
         }
     }
 

@@ -2,12 +2,13 @@
 //! that did not come to its end shows nothing.
 
 use super::flow::{Cell, Figure, Flow, Part, PartKind, Place, Rounds, operating_points};
+use super::samples::minutes;
 use super::setup::{Setup, setup};
 use crate::load::LoadPoint;
 use crate::measured::measured;
 use crate::statistics::change_points;
 use crate::steady::{Judgement, Rule, WINDOW, judge};
-use fathom_metrics::{Latency, merge_latency};
+use fathom_metrics::Latency;
 use fathom_schema::{
     EngineKind, HostSample, KindTally, LatencyTally, OperationKind, Question, Record, SteadyQuestion, Step,
     StepRecord, Stop, StreamTally,
@@ -87,7 +88,7 @@ impl Measure {
 }
 
 /// 99.999 % of the latencies are no longer, seconds; `None` where there are too few for it.
-fn five_nines_s(latency: &LatencyTally) -> Option<f64> {
+pub(super) fn five_nines_s(latency: &LatencyTally) -> Option<f64> {
     let is_known = latency.moments.count >= FIVE_NINES_FROM;
     is_known.then(|| Latency::from(latency).quantile(0.99999).map(|ns| ns as f64 / 1e9))?
 }
@@ -327,7 +328,7 @@ pub fn answer(record: &Record) -> Option<Answer> {
 }
 
 /// Bytes of all targets of a step together.
-fn capacity(step: &StepRecord) -> f64 {
+pub(super) fn capacity(step: &StepRecord) -> f64 {
     step.started.step.targets.iter().map(|target| target.size).sum::<Bytes>().0 as f64
 }
 
@@ -583,70 +584,8 @@ fn levels(minutes: &[Minute]) -> Vec<Level> {
     }
 }
 
-/// What came in one sample.
-#[derive(Default)]
-struct Bin {
-    seconds: f64,
-    end_s: f64,
-    operations: u64,
-    bytes: u64,
-    written: u64,
-    response: LatencyTally,
-}
-
-/// The load of a part in samples; none where every cell is one by itself. No sample is of two steps, whose loads may differ.
-fn minutes(cells: &[Cell], steps: &[(Place, &StepRecord)], question: &SteadyQuestion) -> Vec<Minute> {
-    let sample = Nanos(Nanos::secs(60).0 / u64::from(question.haste)).max(Nanos(1));
-    if cells.iter().all(|cell| cell.time <= sample) {
-        return Vec::new();
-    }
-    let load_of = |place: &Place| {
-        let own = cells.get(place.cell)?;
-        cells.iter().position(|cell| cell.is_same_load(own))
-    };
-    let mut all = Vec::new();
-    let (mut base, mut written) = (Nanos::ZERO, 0_u64);
-    for (place, step) in steps {
-        let capacity = capacity(step);
-        let mut bins: BTreeMap<u64, Bin> = BTreeMap::new();
-        let mut length = step.finished.as_ref().map_or(Nanos::ZERO, |finished| finished.elapsed);
-        // Less than half of a sample that is left at the end belongs to the one before.
-        let end = step.intervals.iter().map(|interval| interval.end.0).max().unwrap_or(0);
-        let last = (end.saturating_add(sample.0 / 2) / sample.0).saturating_sub(1);
-        for interval in &step.intervals {
-            length = length.max(interval.end);
-            let at = (interval.start.0 / sample.0).min(last);
-            let bin = bins.entry(at).or_default();
-            bin.seconds += interval.end.since(interval.start).as_secs_f64();
-            bin.end_s = bin.end_s.max(base.after(interval.end).as_secs_f64());
-            for kind in kinds(&interval.tally) {
-                bin.operations += kind.operations;
-                bin.bytes += kind.bytes;
-                bin.written += if kind.kind == OperationKind::Write { kind.bytes } else { 0 };
-                merge_latency(&mut bin.response, kind.response.as_ref().unwrap_or(&kind.service));
-            }
-        }
-        base = base.after(length);
-        for bin in bins.into_values().filter(|bin| bin.seconds > 0.0) {
-            written += bin.written;
-            all.push(Minute {
-                end_s: bin.end_s,
-                iops: bin.operations as f64 / bin.seconds,
-                bytes_per_s: bin.bytes as f64 / bin.seconds,
-                mean_s: bin.response.moments.mean_ns() / 1e9,
-                five_nines_s: five_nines_s(&bin.response),
-                max_s: bin.response.moments.max_ns as f64 / 1e9,
-                fills: if capacity > 0.0 { written as f64 / capacity } else { 0.0 },
-                written: Bytes(written),
-                load: load_of(place).unwrap_or(0),
-            });
-        }
-    }
-    all
-}
-
 /// What moves data.
-fn kinds(tally: &StreamTally) -> impl Iterator<Item = &KindTally> {
+pub(super) fn kinds(tally: &StreamTally) -> impl Iterator<Item = &KindTally> {
     tally.kinds.iter().filter(|kind| kind.kind != OperationKind::Sync)
 }
 
@@ -655,7 +594,7 @@ mod tests {
     use super::super::deviations;
     use super::*;
     use crate::sample::{StreamShape, push, record};
-    use fathom_schema::{DeviceClass, SteadyTest, Target, TrimBy};
+    use fathom_schema::{DeviceClass, Interval, SteadyTest, Target, TrimBy};
 
     /// A test of which the first two parts, with five rounds where it has rounds, and where it has one the third came to their end.
     fn latency(question: &SteadyQuestion, has_run: bool) -> Record {
@@ -749,6 +688,38 @@ mod tests {
         let names: Vec<String> = (0..4).map(|name| format!("sim:{name}")).collect();
         made.started.question = Some(Question::Steady(SteadyQuestion { targets: names, ..question() }));
         assert_eq!(answer(&made).expect("it is a test").setup.capacity, Some(Bytes(u64::MAX)));
+    }
+
+    /// What some workers told late is a row of its own, and no time of its own.
+    #[test]
+    fn samples_are_of_the_time_that_went_by() {
+        let question = SteadyQuestion { test: SteadyTest::Wsat, haste: 60, ..question() };
+        let mut made = latency(&question, true);
+        let samples = |made: &Record| {
+            let minutes = |part: PartAnswer| match part {
+                PartAnswer::Rounds(found) => found.minutes,
+                PartAnswer::Sequence(found) => found.minutes,
+                PartAnswer::Conditioning(_) => Vec::new(),
+            };
+            answer(made).expect("it is a test").parts.into_iter().flat_map(minutes).collect::<Vec<Minute>>()
+        };
+        let whole = samples(&made);
+        assert!(whole.len() > 10 && whole.iter().all(|sample| sample.iops > 0.0), "{whole:?}");
+        for step in &mut made.steps {
+            let halves = |interval: &mut Interval| {
+                let own = &mut interval.tally.kinds[0];
+                let half = own.operations / 2;
+                own.operations -= half;
+                let mut late = interval.clone();
+                late.late = true;
+                late.tally.kinds[0].operations = half;
+                (late.tally.kinds[0].bytes, late.tally.kinds[0].service) = (0, LatencyTally::default());
+                late
+            };
+            let late: Vec<Interval> = step.intervals.iter_mut().map(halves).collect();
+            step.intervals.extend(late);
+        }
+        assert_eq!(samples(&made), whole);
     }
 
     #[test]

@@ -133,6 +133,18 @@ fn what_short_reads_do_not_bring_is_skipped() {
     assert_eq!(found(&[of(0, 0, 512), look(0, 256, 0)]), [(area(256, 256), Skipped::TooLong)]);
 }
 
+#[test]
+fn what_was_being_looked_at_when_it_ended_did_not_take_too_long() {
+    // Two areas of which parts were given up; it was ended among the parts of the second one.
+    let looks = [look(0, 1024, 9), look(256, 256, 0), look(4096, 1024, 9), look(4096, 256, 1)];
+    let of = |start, why| (Area { start, length: 256 }, why);
+    let skipped = vec![of(0, Skipped::TooLong), of(4352, Skipped::TooLong), of(4608, Skipped::Short)];
+    let expect = [of(0, Skipped::TooLong), of(4352, Skipped::Untried), of(4608, Skipped::Short)];
+    assert_eq!(given_up(skipped.clone(), &looks, false), expect);
+    assert_eq!(given_up(skipped.clone(), &looks, true), skipped);
+    assert_eq!(given_up(skipped.clone(), &[], false), skipped);
+}
+
 /// Records of before the last bytes were read do not have them.
 #[test]
 fn what_was_not_tried_is_told() {

@@ -2,7 +2,9 @@
 //! both edges; and of what is asked of a device that it may do without.
 
 use super::{Found, StepView};
-use fathom_schema::{EngineKind, Fill, Gauges, OperationKind, Question, Severity, Stream, TargetKind};
+use fathom_schema::{
+    EngineKind, Fill, Gauges, OperationKind, Question, Record, Severity, Stream, TargetKind,
+};
 use fathom_units::Bytes;
 use std::collections::BTreeMap;
 
@@ -36,14 +38,34 @@ pub(super) fn step(view: &StepView<'_>, found: &mut Found) {
     if let (Some(before), Some(finished)) = (&view.step.started.gauges, &view.step.finished)
         && let Some(after) = &finished.gauges
     {
-        others(view, before, after, finished.elapsed.0 as f64 / 1e3, found);
+        if !is_scan(view.record) {
+            others(&view.place(), before, after, finished.elapsed.0 as f64 / 1e3, found);
+        }
         heat(view, after, found);
     }
     small_part(view, found);
     compressed(view, found);
 }
 
-fn others(view: &StepView<'_>, before: &Gauges, after: &Gauges, elapsed_us: f64, found: &mut Found) {
+/// The steps of a scan are many and short: what others did meanwhile is of all of them together.
+pub(super) fn scanned(record: &Record, found: &mut Found) {
+    let first = record.steps.iter().find(|step| step.started.gauges.is_some());
+    let last = record.steps.iter().rev().find_map(|step| {
+        let finished = step.finished.as_ref()?;
+        Some((finished.gauges.as_ref()?, step.started.wall_ms as f64 + finished.elapsed.0 as f64 / 1e6))
+    });
+    if let (Some(first), Some((after, end_ms))) = (first.filter(|_| is_scan(record)), last)
+        && let Some(before) = &first.started.gauges
+    {
+        others("", before, after, (end_ms - first.started.wall_ms as f64) * 1e3, found);
+    }
+}
+
+fn is_scan(record: &Record) -> bool {
+    matches!(record.started.question, Some(Question::Scan(_)))
+}
+
+fn others(place: &str, before: &Gauges, after: &Gauges, elapsed_us: f64, found: &mut Found) {
     let ticks = after.processor_ticks.saturating_sub(before.processor_ticks) as f64;
     let stolen = after.stolen_ticks.saturating_sub(before.stolen_ticks) as f64;
     if ticks >= TICKS_MIN && stolen >= STOLEN_TICKS_MIN && stolen / ticks > STOLEN_MAX {
@@ -51,11 +73,7 @@ fn others(view: &StepView<'_>, before: &Gauges, after: &Gauges, elapsed_us: f64,
             stolen / ticks,
             "host.stolen-time",
             Severity::Warn,
-            format!(
-                "{}{:.1} % of the processors' time went to other guests",
-                view.place(),
-                100.0 * stolen / ticks
-            ),
+            format!("{place}{:.1} % of the processors' time went to other guests", 100.0 * stolen / ticks),
             "the hypervisor halted this host while it was measured: run it where processors are its own",
         );
     }
@@ -82,8 +100,7 @@ fn others(view: &StepView<'_>, before: &Gauges, after: &Gauges, elapsed_us: f64,
     ] {
         if let Some(share) = waited(resource).filter(|share| *share > most) {
             let percent = share * 100.0;
-            let evidence =
-                format!("{}something waited for {resource} in {percent:.0} % of the time", view.place());
+            let evidence = format!("{place}something waited for {resource} in {percent:.0} % of the time");
             found.weighed(share, id, Severity::Warn, evidence, remedy);
         }
     }
@@ -115,7 +132,7 @@ fn heat(view: &StepView<'_>, after: &Gauges, found: &mut Found) {
 /// So little of a device is addressed that its own cache may hold it.
 fn small_part(view: &StepView<'_>, found: &mut Found) {
     // Each step of a scan is of a place; together they go over all of it.
-    if matches!(view.record.started.question, Some(Question::Scan(_))) {
+    if is_scan(view.record) {
         return;
     }
     let step = &view.step.started.step;

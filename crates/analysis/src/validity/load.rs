@@ -107,7 +107,7 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
         length(view, measured, &intervals, &place, found);
         samples(measured, &place, found);
         pacing::check(view, stream, measured, &intervals, &place, found);
-        late(&intervals, &place, found);
+        late(&intervals, view.step.started.step.interval, &place, found);
     }
 }
 
@@ -455,23 +455,30 @@ fn samples(measured: &Measured, place: &str, found: &mut Found) {
     }
 }
 
-fn late(intervals: &[&Interval], place: &str, found: &mut Found) {
+fn late(intervals: &[&Interval], usual: Nanos, place: &str, found: &mut Found) {
     let late = || intervals.iter().filter(|interval| interval.late);
     let count = late().count();
-    if count > 0 {
-        let share = count as f64 / intervals.len() as f64;
-        let longest = late().map(|interval| interval.end.since(interval.start)).max().unwrap_or(Nanos::ZERO);
-        found.weighed(
-            share,
-            "intervals.late",
-            if share > LATE_SHARE_MAX { Severity::Warn } else { Severity::Info },
-            format!(
-                "{place}{count} of {} intervals came late and cover more than one edge, the longest {}",
-                intervals.len(),
-                longest.approximate()
-            ),
-            "totals are right, the series is not: leave a CPU to the generator, or use longer intervals. Of a run that was itself \
-             stopped or frozen meanwhile, that time is in rates and latencies, and no device's",
-        );
+    if count == 0 {
+        return;
     }
+    let length = |interval: &&&Interval| interval.end.since(interval.start);
+    let longest = late().map(|interval| length(&interval)).max().unwrap_or(Nanos::ZERO);
+    let (told, remedy) = if longest > usual {
+        let what = format!("and cover more than one edge, the longest {}", longest.approximate());
+        let remedy = "totals are right, the series is not: leave a CPU to the generator, or use longer intervals. Of a run that was \
+                      itself stopped or frozen meanwhile, that time is in rates and latencies, and no device's";
+        (what, remedy)
+    } else {
+        let what = "or in parts, with what some workers did in rows of their own".to_owned();
+        let remedy = "totals are right, and rows of one number belong together; leave a CPU to the generator, or use longer intervals";
+        (what, remedy)
+    };
+    let share = count as f64 / intervals.len() as f64;
+    found.weighed(
+        share,
+        "intervals.late",
+        if share > LATE_SHARE_MAX { Severity::Warn } else { Severity::Info },
+        format!("{place}{count} of {} intervals came late {told}", intervals.len()),
+        remedy,
+    );
 }

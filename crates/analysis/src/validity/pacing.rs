@@ -2,12 +2,12 @@
 
 use super::load::{INTERVALS_MIN, MEASURE_MIN, is_virtual};
 use super::{Found, StepView, unfinished};
-use crate::load::operations_for;
+use crate::load::{operations_for, stop_ns};
 use crate::measured::{Measured, operations};
-use fathom_metrics::{Latency, bucket_bounds};
+use fathom_metrics::{Latency, bucket_bounds, merge_latency};
 use fathom_schema::{
-    Arrival, EngineKind, Interval, LatencyTally, OperationKind, Pacing, Passes, Quota, Severity, Stream,
-    StreamLimits, StreamTally, TimeLimit,
+    Arrival, EngineKind, Interval, KindTally, LatencyTally, OperationKind, Pacing, Passes, Quota, Severity,
+    Stream, StreamLimits, StreamTally, TimeLimit,
 };
 use fathom_units::{Iops, Nanos};
 
@@ -70,6 +70,8 @@ const UTILISATION_MIN: f64 = 0.99;
 const FULL_SHARE: f64 = 0.98;
 /// Share of the most that waited or was in flight, from which on an interval stands for a full queue where none was.
 const MOST_SHARE: f64 = 0.5;
+/// Share of what a device would have done while it stood still that is missing then.
+const MISSING_MIN: f64 = 0.5;
 /// What one in so many of an interval may lie behind the last arrival: what waited has hardly become less by then.
 const BEYOND_PART: u64 = 10;
 /// Share of a growth that has to be missing in what was done: what grew is there when the time is up.
@@ -152,6 +154,7 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
         grows(&waiting) && is_clear
             || ended_at_its_worst(measured, intervals)
             || left_most(measured, intervals, slots)
+            || took_as_long_again(measured, due_within)
     } else {
         let backlog: Vec<f64> = intervals.iter().map(|interval| interval.tally.backlog_max as f64).collect();
         let (left, _) = measured.left_waiting();
@@ -165,7 +168,7 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
             || by_more_than_chance && (grows_evenly(&waiting) || never_emptied(&waiting))
     };
     // The end of a course holds ever after, whatever came before it.
-    let may_be = !course.is_empty() || exceeds_full_queue(asked, &waiting, intervals, slots);
+    let may_be = !course.is_empty() || exceeds_full_queue(asked, &waiting, measured, intervals, slots);
     if may_be && is_overloaded || never_caught_up(measured, intervals, slots) {
         let (backlog, remedy) = overload(stream, backlog_max);
         found.weighed(
@@ -200,36 +203,56 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
             Nanos::ZERO => String::new(),
             drained => format!("; what was in flight at the end took {} more", drained.approximate()),
         };
+        let waited = match backlog_max {
+            0 => String::new(),
+            most => format!("; up to {most} arrivals waited"),
+        };
         found.weighed(
             short_by,
             "pacing.behind",
             Severity::Warn,
             format!(
-                "{place}{achieved} of the {} operations per second that came due were achieved{of_which}; up to {backlog_max} \
-                 arrivals waited{}{drained}",
+                "{place}{achieved} of the {} operations per second that came due were achieved{of_which}{waited}{}{drained}",
                 Iops(asked),
                 left_waiting(measured),
             ),
             "measure for longer, to see whether the backlog grows, or ask for a lower rate",
         );
-    } else if backlog_max > slots.saturating_mul(SLOTS_TIMES)
-        && (backlog_max as f64 > tally.arrivals as f64 * BACKLOG_SHARE_MAX
-            || is_long(measured, intervals)
-            || bursts_wait(arrival, tally))
-    {
-        let has_bursts = has_bursts(arrival);
-        found.weighed(
-            backlog_max as f64 / tally.arrivals as f64,
-            "pacing.backlog",
-            if has_bursts { Severity::Info } else { Severity::Warn },
-            format!(
-                "{place}up to {backlog_max} {} waited at once, before {achieved} operations per second were achieved over all{}",
-                who_arrived(measured, ended),
-                left_waiting(measured)
-            ),
-            "for a time more came than was done, and response times are of that time as well: look at them over time",
-        );
+    } else {
+        backlog(stream, measured, intervals, (achieved, ended), place, found);
     }
+}
+
+/// What waited at once, though in the end it was done: `ended` operations, of which `achieved` per second.
+fn backlog(
+    stream: &Stream,
+    measured: &Measured,
+    intervals: &[&Interval],
+    (achieved, ended): (Iops, u64),
+    place: &str,
+    found: &mut Found,
+) {
+    let Pacing::Open { arrival, .. } = &stream.pacing else { return };
+    let tally = &measured.tally;
+    let (backlog_max, arrivals) = (tally.backlog_max, tally.arrivals as f64);
+    let slots = u64::from(stream.queue_depth) * stream.workers.len() as u64;
+    let is_large = backlog_max as f64 > arrivals * BACKLOG_SHARE_MAX
+        || is_long(measured, intervals)
+        || bursts_wait(arrival, tally);
+    if backlog_max <= slots.saturating_mul(SLOTS_TIMES) || !is_large {
+        return;
+    }
+    found.weighed(
+        backlog_max as f64 / arrivals,
+        "pacing.backlog",
+        if has_bursts(arrival) { Severity::Info } else { Severity::Warn },
+        format!(
+            "{place}up to {backlog_max} {} waited at once, before {achieved} operations per second were achieved over all{}",
+            who_arrived(measured, ended),
+            left_waiting(measured)
+        ),
+        "for a time more came than was done, and response times are of that time as well: look at them over time",
+    );
 }
 
 fn has_bursts(arrival: &Arrival) -> bool {
@@ -336,7 +359,13 @@ fn arriving<'a, 'i>(until: Nanos, intervals: &'a [&'i Interval]) -> &'a [&'i Int
 
 /// Whether as many came due, in operations per second, as the device does with a full queue: in intervals in which its slots were in
 /// use, else in those in which most waited or was in flight. A burst at the end leaves as much waiting as an overload does.
-fn exceeds_full_queue(asked: f64, waiting: &[f64], intervals: &[&Interval], slots: u64) -> bool {
+fn exceeds_full_queue(
+    asked: f64,
+    waiting: &[f64],
+    measured: &Measured,
+    intervals: &[&Interval],
+    slots: u64,
+) -> bool {
     let is_full = |interval: &Interval| {
         interval.tally.in_flight_ns >= FULL_SHARE * slots as f64 * length(&[interval]) as f64
     };
@@ -347,8 +376,43 @@ fn exceeds_full_queue(asked: f64, waiting: &[f64], intervals: &[&Interval], slot
         busy = of_most.map(|(interval, _)| *interval).collect();
     }
     let done: u64 = busy.iter().map(|interval| operations(&interval.tally)).sum();
-    let Iops(does) = Iops::of(done, Nanos(length(&busy)));
+    let stopped = single_stop(measured, intervals);
+    let Iops(does) = Iops::of(done, Nanos(length(&busy)).since(stopped));
     asked >= does
+}
+
+/// How long the device stood still, where it did once: of the time in which the queue was full, most may be that stop, which says
+/// nothing of what a device does else; several are what it does. What was in flight then took far longer than is usual, and about as
+/// much as it would have done in that time is missing in intervals that follow one another, and nowhere else.
+fn single_stop(measured: &Measured, intervals: &[&Interval]) -> Nanos {
+    let mut latency = LatencyTally::default();
+    let kinds = measured.tally.kinds.iter().filter(|kind| kind.kind != OperationKind::Sync);
+    kinds.for_each(|kind| merge_latency(&mut latency, &kind.service));
+    let longest = Nanos(stop_ns(&latency));
+    let done = |interval: &&Interval| operations(&interval.tally) as f64 / length(&[interval]).max(1) as f64;
+    let mut rates: Vec<f64> = intervals.iter().map(done).collect();
+    rates.sort_by(f64::total_cmp);
+    let Some(rate) = rates.get(rates.len() / 2).filter(|_| longest > Nanos::ZERO) else {
+        return Nanos::ZERO;
+    };
+    let missing =
+        |interval: &&Interval| rate * length(&[interval]) as f64 - operations(&interval.tally) as f64;
+    let missing: Vec<f64> = intervals.iter().map(missing).collect();
+    let usual_length = length(intervals) / intervals.len() as u64;
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "below the number of intervals, else no window is as long"
+    )]
+    let window = (longest.0 / usual_length.max(1)) as usize + 2;
+    let sums: Vec<f64> = missing.windows(window.min(missing.len())).map(|part| part.iter().sum()).collect();
+    let Some((at, most)) = sums.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1)) else {
+        return Nanos::ZERO;
+    };
+    let is_apart = |other: usize| other.abs_diff(at) >= window;
+    let is_single = !sums.iter().enumerate().any(|(other, sum)| is_apart(other) && *sum > most * MISSING_MIN);
+    let would_do = rate * longest.0 as f64;
+    let is_stop = is_single && (MISSING_MIN * would_do..=would_do / MISSING_MIN).contains(&most);
+    if is_stop { longest } else { Nanos::ZERO }
 }
 
 /// Whether hardly more ever waited than at the end, most had to wait, and more do so than arrivals at random make by chance: of a stream
@@ -371,6 +435,15 @@ fn left_most(measured: &Measured, intervals: &[&Interval], slots: u64) -> bool {
     let share = if intervals.len() < INTERVALS_MIN { LEFT_SHARE_BRIEF } else { LEFT_SHARE };
     waiting > slots.saturating_mul(SLOTS_TIMES)
         && waiting as f64 > (share * arrivals).max(LEFT_DEVIATIONS * arrivals.sqrt())
+}
+
+/// Whether what was in flight when the time was up took as long again as most of that time, and not since the device stood still: a deep
+/// queue holds all that waits, and however brief it was, what was asked for is more than the device does.
+fn took_as_long_again(measured: &Measured, due_within: Nanos) -> bool {
+    let drained = measured.window().since(due_within).as_secs_f64();
+    let took = |kind: &KindTally| stop_ns(&kind.service) == 0;
+    drained >= LEFT_SHARE * due_within.as_secs_f64()
+        && measured.tally.kinds.iter().filter(|kind| kind.operations > 0).all(took)
 }
 
 /// Intervals one after another in which no slot was ever free.

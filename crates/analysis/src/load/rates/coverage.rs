@@ -38,6 +38,7 @@ fn measured(rate: f64, random: &mut fastrand::Rng) -> LoadPoint {
         offered: done,
         dropped: 0,
         backlog_max: 0,
+        stopped_s: 0.0,
     }
 }
 

@@ -17,6 +17,7 @@ pub(super) fn point(rate: f64, response_s: f64, off: f64) -> LoadPoint {
         offered: rate,
         dropped: 0,
         backlog_max: 0,
+        stopped_s: 0.0,
     }
 }
 

@@ -6,6 +6,7 @@ use super::usual::Usual;
 use super::{Second, StepView, median};
 use crate::measured::operations;
 use fathom_schema::{Interval, Phase};
+use fathom_units::Nanos;
 
 /// Share of the longest wait that a stream may have lost which went on meanwhile.
 const WENT_ON_MAX: f64 = 0.3;
@@ -91,16 +92,48 @@ pub(super) fn narrowed(stall: &mut Stall, seconds: &[Second], usual: &Usual, vie
     Whose::All
 }
 
+/// An interval of one stream: from when to when, and what was done in it.
+struct Stretch {
+    sequence: u64,
+    start: Nanos,
+    end: Nanos,
+    operations: u64,
+}
+
+impl Stretch {
+    fn length_s(&self) -> f64 {
+        self.end.since(self.start).as_secs_f64()
+    }
+
+    fn rate(&self) -> f64 {
+        self.operations as f64 / self.length_s()
+    }
+}
+
+/// The measured intervals of a stream. What some of its workers told late is part of the interval that it is of.
+fn intervals_of(which: usize, view: &StepView<'_>) -> Vec<Stretch> {
+    let is_own = |interval: &&Interval| interval.phase == Phase::Measure && interval.stream as usize == which;
+    let mut all: Vec<Stretch> = Vec::new();
+    for Interval { sequence, start, end, tally, .. } in view.step.intervals.iter().filter(is_own) {
+        let operations = operations(tally);
+        match all.last_mut() {
+            Some(last) if last.sequence == *sequence => {
+                (last.start, last.end) = (last.start.min(*start), last.end.max(*end));
+                last.operations += operations;
+            }
+            _ => all.push(Stretch { sequence: *sequence, start: *start, end: *end, operations }),
+        }
+    }
+    all.retain(|one| one.end > one.start);
+    all
+}
+
 /// What a stream missed in a stall; `None` where it did nothing otherwise.
 fn of_stream(which: usize, stall: &Stall, seconds: &[Second], view: &StepView<'_>) -> Option<OfStream> {
     let (start, end) = (seconds[stall.from].start, seconds[stall.to - 1].end);
-    let is_own = |interval: &&Interval| interval.phase == Phase::Measure && interval.stream as usize == which;
-    let length_s = |interval: &Interval| interval.end.since(interval.start).as_secs_f64();
-    let rate = |interval: &Interval| operations(&interval.tally) as f64 / length_s(interval);
-    let is_within = |interval: &Interval| interval.start < end && interval.end > start;
-    let own: Vec<&Interval> =
-        view.step.intervals.iter().filter(is_own).filter(|one| length_s(one) > 0.0).collect();
-    let others: Vec<f64> = own.iter().filter(|one| !is_within(one)).map(|one| rate(one)).collect();
+    let (within, others): (Vec<Stretch>, Vec<Stretch>) =
+        intervals_of(which, view).into_iter().partition(|one| one.start < end && one.end > start);
+    let others: Vec<f64> = others.iter().map(Stretch::rate).collect();
     if others.is_empty() {
         return None;
     }
@@ -108,11 +141,10 @@ fn of_stream(which: usize, stall: &Stall, seconds: &[Second], view: &StepView<'_
     if usual <= 0.0 {
         return None;
     }
-    let lost = |interval: &Interval| (1.0 - rate(interval) / usual).max(0.0) * length_s(interval);
-    let within: Vec<&Interval> = own.into_iter().filter(|one| is_within(one)).collect();
-    let first = within.iter().find(|one| lost(one) >= LOST_MIN * length_s(one));
+    let lost = |one: &Stretch| (1.0 - one.rate() / usual).max(0.0) * one.length_s();
+    let first = within.iter().find(|one| lost(one) >= LOST_MIN * one.length_s());
     Some(OfStream {
-        lost_s: within.iter().map(|one| lost(one)).sum(),
+        lost_s: within.iter().map(lost).sum(),
         began_s: first.map_or(f64::INFINITY, |one| one.end.as_secs_f64() - lost(one)),
         would_do: usual * stall.slowest_s,
     })

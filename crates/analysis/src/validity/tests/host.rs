@@ -1,7 +1,7 @@
 //! Findings on what others did while a step was measured, and on what a device may do without.
 
 use super::*;
-use fathom_schema::{Filesystem, Fill, Gauges, Pressure, Temperature};
+use fathom_schema::{Filesystem, Fill, Gauges, Pressure, Question, ScanQuestion, Temperature};
 
 fn gauges(ticks: u64, stolen: u64, memory_us: u64, cpu_us: u64) -> Gauges {
     let pressure = |resource: &str, waited_us| Pressure { resource: resource.to_owned(), waited_us };
@@ -45,6 +45,31 @@ fn what_others_took() {
     // A host that counts nothing, and one that was started anew, say nothing.
     check(&between(Gauges::default(), Gauges::default()), &[]);
     check(&between(start(), gauges(0, 0, 0, 0)), &[]);
+}
+
+/// Of 40 steps of a quarter of a second each, in all of which others waited.
+#[test]
+fn what_others_took_of_a_scan_is_of_all_its_steps() {
+    let of = |waited_us: u64, has_question: bool| {
+        let mut record = record(&[base()]);
+        let step = record.steps[0].clone();
+        record.steps = (0..40).map(|_| step.clone()).collect();
+        for (at, step) in (0_u64..).zip(&mut record.steps) {
+            let gauges = |part: u64| gauges(1000 + 50 * part, 10, 500, 700 + waited_us * part / 80);
+            step.started.index = u32::try_from(at).expect("few");
+            step.started.wall_ms += 250 * at;
+            step.started.gauges = Some(gauges(2 * at));
+            let finished = step.finished.as_mut().expect("it ended");
+            (finished.elapsed, finished.gauges) = (Nanos::millis(250), Some(gauges(2 * at + 2)));
+        }
+        record.started.question =
+            has_question.then(|| Question::Scan(ScanQuestion::of("/dev/sda", Bytes::gib(1))));
+        let all = findings(&record);
+        all.into_iter().find(|one| one.id == "host.cpu-pressure").map(|one| one.evidence)
+    };
+    let told = "something waited for cpu in 80 % of the time".to_owned();
+    assert_eq!((of(8_000_000, true), of(2_000_000, true)), (Some(told), None));
+    assert_eq!(of(8_000_000, false), None, "each step alone is too short");
 }
 
 #[test]

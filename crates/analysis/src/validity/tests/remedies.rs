@@ -3,7 +3,7 @@
 use super::stops::loop_of;
 use super::{base, findings};
 use crate::sample::{StreamShape, record};
-use fathom_schema::{EngineKind, OperationKind, Record, RingSettings};
+use fathom_schema::{EngineKind, Interval, OperationKind, Record, RingSettings};
 
 fn remedy(record: &Record, id: &str) -> String {
     let all = findings(record);
@@ -47,6 +47,22 @@ fn the_longest_late_interval_is_told() {
     let told = findings(&made).into_iter().find(|one| one.id == "intervals.late").expect("it is told");
     assert!(
         told.evidence.contains("1 of 198 intervals") && told.evidence.ends_with("the longest 3.00 s"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn what_some_workers_told_late_is_told_as_such() {
+    let rates = vec![(OperationKind::Read, 1100)];
+    let mut made = record(&[StreamShape { seconds: 200, rates, ..base() }]);
+    let intervals = &mut made.steps[0].intervals;
+    let part = Interval { late: true, ..intervals[20].clone() };
+    intervals.insert(21, part);
+    let told = findings(&made).into_iter().find(|one| one.id == "intervals.late").expect("it is told");
+    assert!(
+        told.evidence.ends_with(
+            "1 of 201 intervals came late or in parts, with what some workers did in rows of their own"
+        ),
         "{told:?}"
     );
 }
