@@ -21,7 +21,8 @@ pub use curves::{CurveChange, CurveFigure};
 pub use environment::{FactDifference, environments};
 pub use gate::{MORE_RUNS_MAX, Verdict, judge, more_runs};
 pub use history::{
-    FigureHistory, History, LevelChange, LoadHistory, Outlook, RUNS_MIN, Turn, history, is_one_job,
+    FigureHistory, History, LevelChange, LoadHistory, Outlook, RUNS_MIN, Standing, Turn, history, is_one_job,
+    is_untold,
 };
 pub use matched::{Kind, step_names, steps_in_common};
 pub use parts::{PartComparison, other_losses, possible_losses};

@@ -34,7 +34,7 @@ pub struct LoadPoint {
     pub offered: f64,
     /// Arrivals that were given up.
     pub dropped: u64,
-    /// Most arrivals waiting at once.
+    /// Most arrivals waiting at once, of each worker, added up.
     pub backlog_max: u64,
     /// How long the target stood still, seconds, where the most that waited came due in that time; else 0.
     pub stopped_s: f64,
@@ -95,7 +95,9 @@ impl LoadPoint {
         let offered = tally.arrivals as f64 / due_s;
         // Those that came due while it stood still, and about as many as that.
         let by_stop = offered * stop_ns as f64 / 1e9;
-        let is_by_stop = (by_stop / STOP_PART..=by_stop * STOP_PART).contains(&(tally.backlog_max as f64));
+        // What waits in different workers adds up.
+        let backlog_max = workers().map(|worker| worker.tally.backlog_max.max(worker.waiting)).sum::<u64>();
+        let is_by_stop = (by_stop / STOP_PART..=by_stop * STOP_PART).contains(&(backlog_max as f64));
         Some(Self {
             // What a ramp left in flight may have been so beyond the end.
             held: (tally.in_flight_ns / 1e9 / seconds).min(slots(step)),
@@ -112,7 +114,7 @@ impl LoadPoint {
                 .sum(),
             offered,
             dropped: tally.arrivals_dropped,
-            backlog_max: tally.backlog_max,
+            backlog_max,
             stopped_s: if is_by_stop { stop_ns as f64 / 1e9 } else { 0.0 },
         })
     }

@@ -291,7 +291,7 @@ pub fn scan(record: &Record) -> Option<Scan> {
     let Some(Question::Scan(question)) = &record.started.question else { return None };
     let slow_s = question.slow.as_secs_f64();
     // A finished run has asked for all that there was to ask.
-    let is_complete = record.outcome() == Some(&fathom_schema::Outcome::Complete);
+    let ended = Ended::of(record);
     let (mut zones, mut looks, mut again) = (Vec::new(), Vec::new(), Vec::new());
     let (mut retried, mut access, mut burst) = (Vec::new(), None, None);
     let (mut failed_once, mut slow_at_first, mut broken_off) = (Vec::new(), Vec::new(), Vec::new());
@@ -355,8 +355,8 @@ pub fn scan(record: &Record) -> Option<Scan> {
     }
     let slow_share = mark_slow(&mut zones, &again, u64::from(question.block));
     let (mut unreadable, mut errors_once) = ends(&looks, &|look| look.errors > 0);
-    let skipped = given_up(skipped(&looks, &|look| look.is_bad(slow_s)), &looks, is_complete);
-    let untried = if is_complete { untried(question, &looks) } else { Vec::new() };
+    let skipped = given_up(skipped(&looks, &|look| look.is_bad(slow_s)), &looks, ended);
+    let untried = if ended == Ended::Complete { untried(question, &looks) } else { Vec::new() };
     let (mut slow, mut slow_once) = ends(&looks, &|look| look.max_s >= slow_s);
     for look in broken_off {
         let is_new = |known: &[Area]| !known.iter().any(|area| look.area.holds(area) || look.area == *area);
@@ -389,7 +389,7 @@ pub fn scan(record: &Record) -> Option<Scan> {
         slow_once,
         slow_unproven,
         skipped: skipped.into_iter().chain(untried).collect(),
-        is_complete,
+        is_complete: ended == Ended::Complete,
         access,
         burst,
     })
@@ -460,16 +460,43 @@ fn skipped(looks: &[Look], is_so: &dyn Fn(&Look) -> bool) -> Vec<(Area, Skipped)
     all
 }
 
-/// The same where the scan was ended: what was being looked at then was not given up for its time.
-fn given_up(mut skipped: Vec<(Area, Skipped)>, looks: &[Look], is_complete: bool) -> Vec<(Area, Skipped)> {
-    let Some(last) = looks.last().map(|look| look.wanted).filter(|_| !is_complete) else { return skipped };
-    let is_of_it = |area: &Area| {
-        let wanted =
-            looks.iter().map(|look| look.wanted).filter(|wanted| *wanted == last || wanted.holds(&last));
-        wanted.into_iter().any(|wanted| wanted == *area || wanted.holds(area))
+/// Where a scan came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    /// All was asked for that there was to ask.
+    Complete,
+    /// Behind a look, with others still to come.
+    Between,
+    /// Within a look.
+    Within,
+}
+
+impl Ended {
+    fn of(record: &Record) -> Self {
+        let is_cut =
+            |step: &StepRecord| step.finished.as_ref().is_none_or(|one| one.stop == Stop::Interrupted);
+        match record.outcome() {
+            Some(fathom_schema::Outcome::Complete) => Self::Complete,
+            _ if record.steps.last().is_some_and(is_cut) => Self::Within,
+            _ => Self::Between,
+        }
+    }
+}
+
+/// The same where the scan was ended: what was still to be looked at in the area that was looked at last was not given up for its time.
+fn given_up(mut skipped: Vec<(Area, Skipped)>, looks: &[Look], ended: Ended) -> Vec<(Area, Skipped)> {
+    let Some(last) = looks.last().map(|look| look.wanted).filter(|_| ended != Ended::Complete) else {
+        return skipped;
+    };
+    // Closer looks at an area go from its start to its end.
+    let was_to_come = |area: &Area| {
+        let is_around = |wanted: &Area| wanted.holds(&last) && (wanted == area || wanted.holds(area));
+        let is_behind =
+            area.start >= last.start + last.length && looks.iter().any(|look| is_around(&look.wanted));
+        is_behind || ended == Ended::Within && (*area == last || last.holds(area))
     };
     for (area, why) in &mut skipped {
-        if *why == Skipped::TooLong && is_of_it(area) {
+        if *why == Skipped::TooLong && was_to_come(area) {
             *why = Skipped::Untried;
         }
     }

@@ -30,7 +30,7 @@ pub use dependence::{
 pub use distributions::t_quantile;
 pub(crate) use distributions::{f_beyond, poisson_at_most};
 pub use hurst::{Hurst, hurst};
-pub use levels::{Course, Passage, Wave, course, passage, wave};
+pub use levels::{Course, Passage, Wave, course, course_among, passage, wave};
 pub use quantile::{QuantileEstimate, nearest_rank, quantile_needs, quantiles, rank_bounds, rank_interval};
 pub use redraw::Redraw;
 pub use rhythm::{Rhythm, rhythm};

@@ -12,6 +12,7 @@ mod host;
 mod load;
 mod pacing;
 mod places;
+mod single_stop;
 mod surroundings;
 mod unfinished;
 

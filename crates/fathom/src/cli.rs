@@ -73,7 +73,7 @@ Outlook (exit code): unchanged or improved (0); inconclusive (8); regressed (99)
 --json: outlook, sentence, title, margin, of (step, cell or load), runs[] (the oldest first),
 level_from (index of the first run of the newest level), newest (verdict, sentence),
 loads[].figures[] (name, decides, values[] per run, drift, changes[] with at, before, after,
-change), turns[] (what else is another from a run on), left_out[], remarks[].";
+change), turns[] (what else is another from a run on), newest_is_out, left_out[], remarks[].";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {

@@ -9,7 +9,8 @@ use crate::section::Section;
 use crate::table::{Column, left, right, right_of, visible};
 use crate::tables::Table;
 use fathom_analysis::compare::{
-    Difference, FigureHistory, History, LoadHistory, Metric, Outlook, RUNS_MIN, Turn, history,
+    Difference, FigureHistory, History, LoadHistory, Metric, Outlook, RUNS_MIN, Standing, StepComparison,
+    Turn, Verdict, history, is_untold,
 };
 use fathom_schema::Record;
 use fathom_units::{BytesPerSec, Iops, Ratio};
@@ -72,51 +73,71 @@ impl<'a> Followed<'a> {
             );
         }
         let newest = self.of_newest();
-        let out = self
-            .newest_is_out
-            .as_ref()
-            .map(|why| format!("Left out is what is to be told of most: {}.", visible(why)));
+        let out = self.newest_is_out.as_ref().map(|why| format!("Left out: {}.", visible(why)));
+        let besides = self.of_changes(true, false).map(|all| format!("{all}, which does not decide"));
         let told = match found.outlook {
             Outlook::Inconclusive => {
-                let why = found.remarks.first().map(|remark| format!(": {}", visible(remark)));
+                let first = found.remarks.first().map(|remark| visible(remark));
+                let why = besides.or(first).map(|why| format!(": {why}"));
                 format!("It cannot be told over {count} runs{}.", why.unwrap_or_default())
             }
             Outlook::Unchanged => format!("No change found over {count} runs."),
-            outlook => match self.of_changes(outlook == Outlook::Regressed) {
-                Some(changes) if outlook == Outlook::Regressed => format!("Regressed: {changes}."),
-                Some(changes) => format!("Improved: {changes}."),
-                None => String::new(),
-            },
+            Outlook::Regressed => {
+                self.of_changes(true, true).map_or(String::new(), |all| format!("Regressed: {all}."))
+            }
+            Outlook::Improved => {
+                self.of_changes(false, true).map_or(String::new(), |all| format!("Improved: {all}."))
+            }
         };
-        [out.unwrap_or_default(), told, newest.unwrap_or_default()]
-            .into_iter()
-            .filter(|one| !one.is_empty())
-            .collect::<Vec<_>>()
-            .join(" ")
+        // What the newest run alone shows is all that there is to say then.
+        let newest = match (told.is_empty(), newest) {
+            (true, Some(newest)) => {
+                let mut name = found.outlook.name().to_owned();
+                name[..1].make_ascii_uppercase();
+                Some(format!("{name}: {}", newest.replacen("The newest", "the newest", 1)))
+            }
+            (_, newest) => newest,
+        };
+        let all = [out.unwrap_or_default(), told, newest.unwrap_or_default()];
+        all.into_iter().filter(|one| !one.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
-    /// What the last changes that decide are, to the worse or to the better: what began with one run together.
-    fn of_changes(&self, to_the_worse: bool) -> Option<String> {
-        let is_one = self.found.loads.len() == 1;
+    /// What changed of figures that decide, or of the others, to the worse or to the better: what began with one run together.
+    fn of_changes(&self, to_the_worse: bool, decides: bool) -> Option<String> {
+        let is_one_step = self.found.loads.iter().filter(|load| load.part.is_none()).count() == 1;
         let kind = self.found.kind.name();
-        let mut all: Vec<(Option<usize>, Vec<String>)> = Vec::new();
+        let mut all: Vec<(Standing, Vec<String>)> = Vec::new();
         let loads = self.found.loads.iter();
         for (load, figure) in loads.flat_map(|load| load.figures.iter().map(move |one| (load, one))) {
-            let change = figure.last_change().filter(|change| figure.is_worse(*change) == to_the_worse);
-            let Some(change) = change.filter(|_| figure.decides) else { continue };
-            let place = if is_one { String::new() } else { format!(" in {kind} {}", visible(&load.name)) };
-            let told = format!("{} {}{place}", title(&figure.name), percent(change));
-            let since = figure.changes.last().filter(|_| figure.drift.is_none()).map(|last| last.at);
-            match all.iter_mut().find(|(other, _)| *other == since) {
+            let standing = figure.standing(self.margin.value()).filter(|_| figure.decides == decides);
+            let Some(standing) = standing.filter(|one| figure.is_worse(one.change) == to_the_worse) else {
+                continue;
+            };
+            let place = match (&load.part, is_one_step) {
+                (None, true) => String::new(),
+                (Some(part), true) => format!(" of {}", visible(part)),
+                (None, false) => format!(" in {kind} {}", visible(&load.name)),
+                (Some(part), false) => format!(" of {} in {kind} {}", visible(part), visible(&load.name)),
+            };
+            let told = format!("{} {}{place}", title(&figure.name), percent(standing.change));
+            let is_same = |other: &Standing| (other.since, other.partly) == (standing.since, standing.partly);
+            match all.iter_mut().find(|(other, _)| is_same(other)) {
                 Some((_, together)) => together.push(told),
-                None => all.push((since, vec![told])),
+                None => all.push((standing, vec![told])),
             }
         }
-        let told = |(since, together): &(Option<usize>, Vec<String>)| {
+        let told = |(Standing { since, partly, .. }, together): &(Standing, Vec<String>)| {
             let text = listed(together, NAMED_MAX);
+            let partly =
+                partly.map(|at| format!(" (it was more until {})", self.date(at))).unwrap_or_default();
             match since {
                 Some(at) => {
-                    format!("{text} since {} {}{}", self.date(*at), self.share_of(*at), self.with(*at))
+                    format!(
+                        "{text} since {} {}{}{partly}",
+                        self.date(*at),
+                        self.share_of(*at),
+                        self.with(*at)
+                    )
                 }
                 None => format!("{text} over {} runs, slowly", self.runs.len()),
             }
@@ -140,28 +161,68 @@ impl<'a> Followed<'a> {
     /// What the newest run beside those before it comes to, and how large a change one run would show.
     fn of_newest(&self) -> Option<String> {
         let found = self.found.newest.as_ref()?;
-        let beside =
-            format!("beside the {} of its level before it", self.runs.len() - 1 - self.found.level_from);
-        let deciding = || found.steps.iter().flat_map(|step| &step.metrics).filter(|metric| metric.decides);
-        let has_changed = matches!(found.verdict.name(), "regressed" | "improved")
-            || deciding().any(|metric| metric.verdict.name() == "improved");
-        if has_changed {
+        let History { beside, level_from, .. } = self.found;
+        let count = self.runs.len() - 1 - beside;
+        let is_of_level = beside >= level_from && self.drifting().is_none();
+        let beside = if is_of_level {
+            format!("beside the {count} of its level before it")
+        } else {
+            format!("beside the {count} before it")
+        };
+        let is_one_step = found.steps.len() == 1;
+        let deciding = || {
+            found.steps.iter().flat_map(|step| {
+                step.metrics.iter().filter(|metric| metric.decides).map(move |metric| (step, metric))
+            })
+        };
+        let is_told = |metric: &Metric| {
+            matches!(metric.verdict, Verdict::Regressed | Verdict::Improved)
+                || metric.interval.is_none()
+                    && metric.needs.is_none()
+                    && metric.change.abs() > self.margin.value()
+        };
+        let told: Vec<String> = deciding()
+            .filter(|(_, metric)| is_told(metric))
+            .map(|(step, metric)| {
+                let place = if is_one_step { String::new() } else { format!(" in {}", visible(&step.name)) };
+                format!("{} {}{place}", title(&metric.name), percent(metric.change))
+            })
+            .collect();
+        if !told.is_empty() {
+            let alike = is_untold(found, self.margin.value());
+            let alike =
+                if alike { "; nothing tells how much runs vary, which agree to the last digit" } else { "" };
+            return Some(format!("The newest run, {beside}: {}{alike}.", listed(&told, NAMED_MAX)));
+        }
+        if found.verdict == Verdict::Regressed {
             return Some(format!("The newest run, {beside}: {}", of_two(found, self.margin)));
         }
-        let half = |metric: &Metric| metric.interval.map(|(low, high)| (high - low) / 2.0);
-        let halves: Vec<f64> = deciding().filter_map(half).collect();
-        let widest = halves.iter().copied().fold(0.0_f64, f64::max);
-        (!halves.is_empty()).then(|| {
+        let half = |(_, metric): (&StepComparison, &Metric)| {
+            metric.interval.map(|(low, high)| ((high - low) / 2.0 + self.margin.value(), metric.name.clone()))
+        };
+        let (share, name) = deciding().filter_map(half).max_by(|a, b| a.0.total_cmp(&b.0))?;
+        let shows = if share < 1.0 {
+            let share = percent(share);
             format!(
-                "The newest run shows nothing new {beside}; of one run alone, a change below about {} would not show.",
-                percent(widest + self.margin.value()).trim_start_matches('+')
+                "a change of {} below about {} would not show",
+                title(&name),
+                share.trim_start_matches('+')
             )
-        })
+        } else {
+            format!("of {} nothing at all would show", title(&name))
+        };
+        Some(format!("The newest run shows nothing new {beside}; of one run alone, {shows}."))
     }
 
     /// `2026-11-20 08:59`.
     fn minute(&self, run: usize) -> String {
         self.date(run).chars().take(MINUTE).collect()
+    }
+
+    /// A figure that decides and drifts.
+    fn drifting(&self) -> Option<&FigureHistory> {
+        let mut figures = self.found.loads.iter().flat_map(|load| &load.figures);
+        figures.find(|figure| figure.decides && figure.drift.is_some())
     }
 
     fn date(&self, run: usize) -> String {
@@ -179,9 +240,8 @@ impl<'a> Followed<'a> {
         let Self { runs: _, margin: _, found, left_out, newest_is_out: _ } = self;
         let mut all = vec![self.levels()];
         let is_many = found.loads.len() > DRAWN_MAX;
-        let has_changed = |load: &&LoadHistory| {
-            !is_many || load.figures.iter().any(|figure| figure.last_change().is_some())
-        };
+        let has_changed =
+            |load: &&LoadHistory| !is_many || load.figures.iter().any(FigureHistory::has_changed);
         all.extend(found.loads.iter().filter(has_changed).map(|load| self.load(load)));
         all.extend(self.turns());
         let lines: Vec<String> =
@@ -198,19 +258,21 @@ impl<'a> Followed<'a> {
         for load in &self.found.loads {
             for figure in &load.figures {
                 let FigureHistory { name, decides, values, changes, .. } = figure;
-                if !decides && figure.last_change().is_none() {
+                if !decides && !figure.has_changed() {
                     continue;
                 }
-                let from = changes.last().map_or(0, |last| last.at);
-                let level = values[from..].iter().sum::<f64>() / (values.len() - from) as f64;
+                // The newest run, which may lie apart, is told beside it.
+                let newest = values.len() - 1;
+                let from = changes.last().map_or(0, |last| last.at).min(newest - 1);
+                let level = values[from..newest].iter().sum::<f64>() / (newest - from) as f64;
                 let (change, since) = match (figure.drift, changes.last()) {
                     (Some(drift), _) => (percent(drift), "slowly".to_owned()),
                     (None, Some(last)) => (percent(last.change()), self.date(last.at)),
                     (None, None) => ("–".to_owned(), String::new()),
                 };
-                let newest = values[values.len() - 1];
+                let newest = values[newest];
                 rows.push(vec![
-                    visible(&load.name),
+                    whole_name(load),
                     format!("{}{}", title(name), if *decides { " *" } else { "" }),
                     written(figure, level),
                     written(figure, newest),
@@ -229,8 +291,11 @@ impl<'a> Followed<'a> {
             right("last change"),
             left("since"),
         ];
-        let table =
-            Table { columns, rows, remark: Some("* decides; a level is the mean since the last change") };
+        let table = Table {
+            columns,
+            rows,
+            remark: Some("* decides; a level is the mean since the last change, without the newest run"),
+        };
         let (count, first, last) = (self.runs.len(), self.date(0), self.date(self.runs.len() - 1));
         Section {
             title: "Levels".to_owned(),
@@ -245,7 +310,7 @@ impl<'a> Followed<'a> {
     }
 
     fn load(&self, load: &LoadHistory) -> Section {
-        let LoadHistory { name, figures } = load;
+        let LoadHistory { name: _, part: _, figures } = load;
         // What neither decides nor changed goes first where there is no room.
         let of_figure = |figure: &FigureHistory| Column {
             dispensable: u8::from(!figure.decides),
@@ -271,9 +336,9 @@ impl<'a> Followed<'a> {
                 .collect()
         };
         let rows = (0..self.runs.len()).map(row).collect();
-        let plots = figures.iter().filter(|figure| figure.decides || figure.last_change().is_some());
+        let plots = figures.iter().filter(|figure| figure.decides || figure.has_changed());
         Section {
-            title: format!("Runs of {} {}", self.found.kind.name(), visible(name)),
+            title: format!("Over the runs: {}", whole_name(load)),
             plots: plots.map(|figure| self.plot(figure)).collect(),
             tables: vec![("Runs, the oldest first".to_owned(), Table { columns, rows, remark: None })],
             ..Section::default()
@@ -344,7 +409,7 @@ impl<'a> Followed<'a> {
         let columns = vec![left("from, UTC"), left("run"), left("what"), left("before"), left("after")];
         let table = Table { columns, rows, remark: None };
         (!table.rows.is_empty()).then(|| Section {
-            title: "What else is another".to_owned(),
+            title: "What else differs".to_owned(),
             lines: vec![
                 "Beside the run before: of the jobs wherever they differ, of the environment where a level begins and for the newest run."
                     .to_owned(),
@@ -353,6 +418,11 @@ impl<'a> Followed<'a> {
             ..Section::default()
         })
     }
+}
+
+/// The name of a step, a cell or a load, and of its part.
+fn whole_name(LoadHistory { name, part, .. }: &LoadHistory) -> String {
+    part.as_ref().map_or_else(|| visible(name), |part| format!("{}, {}", visible(name), visible(part)))
 }
 
 /// The first of a list, and how many more there are.

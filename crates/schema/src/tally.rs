@@ -80,7 +80,7 @@ pub struct Interval {
     pub end: Nanos,
     /// Whether it counts.
     pub phase: Phase,
-    /// True when the worker could not hand it over in time and it covers more than one edge.
+    /// True when it came late: it covers more than one edge, or is the part of some workers beside a row of the others.
     pub late: bool,
     /// What was counted.
     pub tally: StreamTally,

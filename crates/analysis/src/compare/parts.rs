@@ -77,7 +77,7 @@ impl PartComparison {
     }
 }
 
-fn name(stream: Option<&str>, kind: Option<OperationKind>) -> String {
+pub(super) fn name(stream: Option<&str>, kind: Option<OperationKind>) -> String {
     let kind = kind.map(|kind| format!("{}s", kind.name()));
     stream.map(str::to_owned).into_iter().chain(kind).collect::<Vec<_>>().join(", ")
 }

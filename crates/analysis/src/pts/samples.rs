@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 struct Bin {
     /// From when to when it was measured: what came late is a row of its own beside that of the others.
     spans: Vec<(Nanos, Nanos)>,
-    end_s: f64,
+    /// The same of what came late, which may reach over samples behind it.
+    late: Vec<(Nanos, Nanos)>,
     operations: u64,
     bytes: u64,
     written: u64,
@@ -47,8 +48,8 @@ pub(super) fn minutes(
             length = length.max(interval.end);
             let at = (interval.start.0 / sample.0).min(last);
             let bin = bins.entry(at).or_default();
-            bin.spans.push((interval.start, interval.end));
-            bin.end_s = bin.end_s.max(base.after(interval.end).as_secs_f64());
+            let spans = if interval.late { &mut bin.late } else { &mut bin.spans };
+            spans.push((interval.start, interval.end));
             for kind in kinds(&interval.tally) {
                 bin.operations += kind.operations;
                 bin.bytes += kind.bytes;
@@ -56,15 +57,24 @@ pub(super) fn minutes(
                 merge_latency(&mut bin.response, kind.response.as_ref().unwrap_or(&kind.service));
             }
         }
+        let since = base;
         base = base.after(length);
-        for bin in bins.into_values() {
-            let seconds = covered(bin.spans).as_secs_f64();
+        let regular: Vec<u64> =
+            bins.iter().filter(|(_, bin)| !bin.spans.is_empty()).map(|(at, _)| *at).collect();
+        for (at, bin) in bins {
+            // What came late has no time that others of its stream told of in a sample behind.
+            let next = regular.get(regular.partition_point(|other| *other <= at));
+            let until = next.map_or(Nanos::NEVER, |next| Nanos(next * sample.0));
+            let late = bin.late.iter().map(|(from, to)| (*from, (*to).min(until)));
+            let spans: Vec<(Nanos, Nanos)> = bin.spans.iter().copied().chain(late).collect();
+            let end = spans.iter().map(|span| span.1).max().unwrap_or(Nanos::ZERO);
+            let seconds = covered(spans).as_secs_f64();
             if seconds == 0.0 {
                 continue;
             }
             written += bin.written;
             all.push(Minute {
-                end_s: bin.end_s,
+                end_s: since.after(end).as_secs_f64(),
                 iops: bin.operations as f64 / seconds,
                 bytes_per_s: bin.bytes as f64 / seconds,
                 mean_s: bin.response.moments.mean_ns() / 1e9,

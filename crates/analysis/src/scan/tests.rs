@@ -134,15 +134,23 @@ fn what_short_reads_do_not_bring_is_skipped() {
 }
 
 #[test]
-fn what_was_being_looked_at_when_it_ended_did_not_take_too_long() {
-    // Two areas of which parts were given up; it was ended among the parts of the second one.
-    let looks = [look(0, 1024, 9), look(256, 256, 0), look(4096, 1024, 9), look(4096, 256, 1)];
-    let of = |start, why| (Area { start, length: 256 }, why);
-    let skipped = vec![of(0, Skipped::TooLong), of(4352, Skipped::TooLong), of(4608, Skipped::Short)];
-    let expect = [of(0, Skipped::TooLong), of(4352, Skipped::Untried), of(4608, Skipped::Short)];
-    assert_eq!(given_up(skipped.clone(), &looks, false), expect);
-    assert_eq!(given_up(skipped.clone(), &looks, true), skipped);
-    assert_eq!(given_up(skipped.clone(), &[], false), skipped);
+fn what_was_still_to_be_looked_at_when_it_ended_did_not_take_too_long() {
+    // Two areas of four parts each; of the second one, the second part was looked at last.
+    let looks =
+        [look(0, 1024, 9), look(256, 256, 0), look(4096, 1024, 9), look(4096, 256, 1), look(4352, 256, 1)];
+    let of = |start, why| (Area { start, length: 128 }, why);
+    let long = [0, 4096, 4352, 4480, 4608, 4864].map(|start| of(start, Skipped::TooLong));
+    let skipped: Vec<(Area, Skipped)> = long.into_iter().chain([of(4992, Skipped::Short)]).collect();
+    let untried = |ended| -> Vec<u64> {
+        let found = given_up(skipped.clone(), &looks, ended);
+        assert!(found.iter().zip(&skipped).all(|(found, before)| found.0 == before.0));
+        assert_eq!(found.last(), skipped.last(), "it has a reason of its own");
+        found.iter().filter(|one| one.1 == Skipped::Untried).map(|one| one.0.start).collect()
+    };
+    assert_eq!(untried(Ended::Within), [4352, 4480, 4608, 4864]);
+    assert_eq!(untried(Ended::Between), [4608, 4864]);
+    assert_eq!(untried(Ended::Complete), [0; 0]);
+    assert_eq!(given_up(skipped.clone(), &[], Ended::Within), skipped);
 }
 
 /// Records of before the last bytes were read do not have them.

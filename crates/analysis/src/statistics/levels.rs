@@ -91,8 +91,15 @@ pub struct Course {
 /// Changes of level that last for `lasting` values on either side, and come to the share `least` of the level before. One that is deep and
 /// far beyond the noise has to last for five, but at the start, which is a warm-up or none.
 pub fn course(values: &[f64], lasting: usize, least: f64) -> Course {
+    course_among(values, lasting, least, 1)
+}
+
+/// As [`course`], of one of so many series that are looked at together, any of which may show one by chance: twice the logarithm of
+/// the likelihood has to be larger by twice that of their number, as for as many places more.
+pub fn course_among(values: &[f64], lasting: usize, least: f64, series: usize) -> Course {
+    let among = 2.0 * (series.max(1) as f64).ln();
     let series = Series::of(values);
-    let cost = CHANGE_COST + CHANGE_COST_PER_LN * (values.len() as f64).ln();
+    let cost = CHANGE_COST + CHANGE_COST_PER_LN * (values.len() as f64).ln() + among;
     let judged = |cuts: &[usize]| series.deviance(&series.steps(cuts)) + cost * cuts.len() as f64;
     let best = MEMORIES
         .iter()

@@ -3,7 +3,7 @@
 
 use super::{Found, StepView};
 use fathom_schema::{
-    EngineKind, Fill, Gauges, OperationKind, Question, Record, Severity, Stream, TargetKind,
+    EngineKind, Fill, Gauges, OperationKind, Pressure, Question, Record, Severity, Stream, TargetKind,
 };
 use fathom_units::Bytes;
 use std::collections::BTreeMap;
@@ -49,16 +49,31 @@ pub(super) fn step(view: &StepView<'_>, found: &mut Found) {
 
 /// The steps of a scan are many and short: what others did meanwhile is of all of them together.
 pub(super) fn scanned(record: &Record, found: &mut Found) {
-    let first = record.steps.iter().find(|step| step.started.gauges.is_some());
-    let last = record.steps.iter().rev().find_map(|step| {
-        let finished = step.finished.as_ref()?;
-        Some((finished.gauges.as_ref()?, step.started.wall_ms as f64 + finished.elapsed.0 as f64 / 1e6))
-    });
-    if let (Some(first), Some((after, end_ms))) = (first.filter(|_| is_scan(record)), last)
-        && let Some(before) = &first.started.gauges
-    {
-        others("", before, after, (end_ms - first.started.wall_ms as f64) * 1e3, found);
+    if !is_scan(record) {
+        return;
     }
+    let (mut all, mut elapsed_us) = (Gauges::default(), 0.0);
+    for step in &record.steps {
+        let Some(finished) = &step.finished else { continue };
+        let Some((before, after)) = step.started.gauges.as_ref().zip(finished.gauges.as_ref()) else {
+            continue;
+        };
+        elapsed_us += finished.elapsed.0 as f64 / 1e3;
+        all.processor_ticks += after.processor_ticks.saturating_sub(before.processor_ticks);
+        all.stolen_ticks += after.stolen_ticks.saturating_sub(before.stolen_ticks);
+        for one in &after.pressure {
+            let is_same = |other: &&Pressure| other.resource == one.resource;
+            let Some(known) = before.pressure.iter().find(is_same) else { continue };
+            let waited_us = one.waited_us.saturating_sub(known.waited_us);
+            match all.pressure.iter_mut().find(|other| other.resource == one.resource) {
+                Some(sum) => sum.waited_us += waited_us,
+                None => all.pressure.push(Pressure { resource: one.resource.clone(), waited_us }),
+            }
+        }
+    }
+    let none = |one: &Pressure| Pressure { resource: one.resource.clone(), waited_us: 0 };
+    let before = Gauges { pressure: all.pressure.iter().map(none).collect(), ..Gauges::default() };
+    others("", &before, &all, elapsed_us, found);
 }
 
 fn is_scan(record: &Record) -> bool {

@@ -9,6 +9,7 @@ use fathom_schema::{
     TimeLimit,
 };
 use fathom_units::{Iops, Nanos};
+use std::collections::BTreeSet;
 
 /// Above this Little's ratio more time was spent in operations than there were queue slots: the accounting is wrong.
 /// Of 7,564 fio runs that were looked at none came above 0.9999, so 0.5 % is far outside what measuring can do.
@@ -457,8 +458,7 @@ fn samples(measured: &Measured, place: &str, found: &mut Found) {
 
 fn late(intervals: &[&Interval], usual: Nanos, place: &str, found: &mut Found) {
     let late = || intervals.iter().filter(|interval| interval.late);
-    let count = late().count();
-    if count == 0 {
+    if late().next().is_none() {
         return;
     }
     let length = |interval: &&&Interval| interval.end.since(interval.start);
@@ -473,12 +473,16 @@ fn late(intervals: &[&Interval], usual: Nanos, place: &str, found: &mut Found) {
         let remedy = "totals are right, and rows of one number belong together; leave a CPU to the generator, or use longer intervals";
         (what, remedy)
     };
-    let share = count as f64 / intervals.len() as f64;
+    let numbers = |all: &mut dyn Iterator<Item = &&Interval>| {
+        all.map(|one| one.sequence).collect::<BTreeSet<_>>().len()
+    };
+    let (count, of) = (numbers(&mut late()), numbers(&mut intervals.iter()));
+    let share = count as f64 / of as f64;
     found.weighed(
         share,
         "intervals.late",
         if share > LATE_SHARE_MAX { Severity::Warn } else { Severity::Info },
-        format!("{place}{count} of {} intervals came late {told}", intervals.len()),
+        format!("{place}{count} of {of} intervals came late {told}"),
         remedy,
     );
 }

@@ -1,10 +1,11 @@
 //! Checks of a rate: whether what came due was done, what waited for it, and whether it grew. Looks at no closed loop.
 
 use super::load::{INTERVALS_MIN, MEASURE_MIN, is_virtual};
+use super::single_stop::{Stop, single_stop};
 use super::{Found, StepView, unfinished};
 use crate::load::{operations_for, stop_ns};
 use crate::measured::{Measured, operations};
-use fathom_metrics::{Latency, bucket_bounds, merge_latency};
+use fathom_metrics::{Latency, bucket_bounds};
 use fathom_schema::{
     Arrival, EngineKind, Interval, KindTally, LatencyTally, OperationKind, Pacing, Passes, Quota, Severity,
     Stream, StreamLimits, StreamTally, TimeLimit,
@@ -43,6 +44,8 @@ const AT_WORST: f64 = 0.9;
 /// end may have made fewer wait; without one, all is short, and so is any stall.
 const LEFT_SHARE: f64 = 0.5;
 const LEFT_SHARE_BRIEF: f64 = 0.25;
+/// Times the time in which arrivals came that what is left of them takes, where no series is needed either.
+const DRAINED_FAR: f64 = 2.0;
 /// By how many standard deviations of a Poisson count of all arrivals those have to be more: a queue of a device that is
 /// just busy wanders as far as two now and then.
 const LEFT_DEVIATIONS: f64 = 5.0;
@@ -70,8 +73,6 @@ const UTILISATION_MIN: f64 = 0.99;
 const FULL_SHARE: f64 = 0.98;
 /// Share of the most that waited or was in flight, from which on an interval stands for a full queue where none was.
 const MOST_SHARE: f64 = 0.5;
-/// Share of what a device would have done while it stood still that is missing then.
-const MISSING_MIN: f64 = 0.5;
 /// What one in so many of an interval may lie behind the last arrival: what waited has hardly become less by then.
 const BEYOND_PART: u64 = 10;
 /// Share of a growth that has to be missing in what was done: what grew is there when the time is up.
@@ -154,7 +155,7 @@ fn rate(stream: &Stream, measured: &Measured, intervals: &[&Interval], place: &s
         grows(&waiting) && is_clear
             || ended_at_its_worst(measured, intervals)
             || left_most(measured, intervals, slots)
-            || took_as_long_again(measured, due_within)
+            || took_far_longer(measured, due_within)
     } else {
         let backlog: Vec<f64> = intervals.iter().map(|interval| interval.tally.backlog_max as f64).collect();
         let (left, _) = measured.left_waiting();
@@ -375,44 +376,17 @@ fn exceeds_full_queue(
         let of_most = intervals.iter().zip(waiting).filter(|(_, waits)| **waits >= MOST_SHARE * most);
         busy = of_most.map(|(interval, _)| *interval).collect();
     }
+    let stop = single_stop(measured, intervals);
+    let is_apart = |interval: &&&Interval| {
+        stop.is_none_or(|Stop { from, to, .. }| interval.end <= from || interval.start >= to)
+    };
+    let apart: Vec<&Interval> = busy.iter().filter(is_apart).copied().collect();
+    // Where all of it lies about the stop, what is left of that time is what it did something in.
+    let stood_ns = stop.filter(|_| apart.is_empty()).map_or(0, |stop| stop.length.0);
+    let busy = if apart.is_empty() { busy } else { apart };
     let done: u64 = busy.iter().map(|interval| operations(&interval.tally)).sum();
-    let stopped = single_stop(measured, intervals);
-    let Iops(does) = Iops::of(done, Nanos(length(&busy)).since(stopped));
+    let Iops(does) = Iops::of(done, Nanos(length(&busy).saturating_sub(stood_ns)));
     asked >= does
-}
-
-/// How long the device stood still, where it did once: of the time in which the queue was full, most may be that stop, which says
-/// nothing of what a device does else; several are what it does. What was in flight then took far longer than is usual, and about as
-/// much as it would have done in that time is missing in intervals that follow one another, and nowhere else.
-fn single_stop(measured: &Measured, intervals: &[&Interval]) -> Nanos {
-    let mut latency = LatencyTally::default();
-    let kinds = measured.tally.kinds.iter().filter(|kind| kind.kind != OperationKind::Sync);
-    kinds.for_each(|kind| merge_latency(&mut latency, &kind.service));
-    let longest = Nanos(stop_ns(&latency));
-    let done = |interval: &&Interval| operations(&interval.tally) as f64 / length(&[interval]).max(1) as f64;
-    let mut rates: Vec<f64> = intervals.iter().map(done).collect();
-    rates.sort_by(f64::total_cmp);
-    let Some(rate) = rates.get(rates.len() / 2).filter(|_| longest > Nanos::ZERO) else {
-        return Nanos::ZERO;
-    };
-    let missing =
-        |interval: &&Interval| rate * length(&[interval]) as f64 - operations(&interval.tally) as f64;
-    let missing: Vec<f64> = intervals.iter().map(missing).collect();
-    let usual_length = length(intervals) / intervals.len() as u64;
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "below the number of intervals, else no window is as long"
-    )]
-    let window = (longest.0 / usual_length.max(1)) as usize + 2;
-    let sums: Vec<f64> = missing.windows(window.min(missing.len())).map(|part| part.iter().sum()).collect();
-    let Some((at, most)) = sums.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1)) else {
-        return Nanos::ZERO;
-    };
-    let is_apart = |other: usize| other.abs_diff(at) >= window;
-    let is_single = !sums.iter().enumerate().any(|(other, sum)| is_apart(other) && *sum > most * MISSING_MIN);
-    let would_do = rate * longest.0 as f64;
-    let is_stop = is_single && (MISSING_MIN * would_do..=would_do / MISSING_MIN).contains(&most);
-    if is_stop { longest } else { Nanos::ZERO }
 }
 
 /// Whether hardly more ever waited than at the end, most had to wait, and more do so than arrivals at random make by chance: of a stream
@@ -437,13 +411,17 @@ fn left_most(measured: &Measured, intervals: &[&Interval], slots: u64) -> bool {
         && waiting as f64 > (share * arrivals).max(LEFT_DEVIATIONS * arrivals.sqrt())
 }
 
-/// Whether what was in flight when the time was up took as long again as most of that time, and not since the device stood still: a deep
-/// queue holds all that waits, and however brief it was, what was asked for is more than the device does.
-fn took_as_long_again(measured: &Measured, due_within: Nanos) -> bool {
-    let drained = measured.window().since(due_within).as_secs_f64();
-    let took = |kind: &KindTally| stop_ns(&kind.service) == 0;
-    drained >= LEFT_SHARE * due_within.as_secs_f64()
-        && measured.tally.kinds.iter().filter(|kind| kind.operations > 0).all(took)
+/// Whether what was in flight when the time was up took far longer than all of that time, and neither since operations take so long nor
+/// since the device stood still: a deep queue holds all that waits, and however brief it was, what was asked for is more than the device
+/// does.
+fn took_far_longer(measured: &Measured, due_within: Nanos) -> bool {
+    let drained = measured.window().since(due_within);
+    let done = || measured.tally.kinds.iter().filter(|kind| kind.operations > 0);
+    let stands_still = |kind: &KindTally| stop_ns(&kind.service) > 0;
+    drained.as_secs_f64() >= DRAINED_FAR * due_within.as_secs_f64()
+        && drained.0 > shortest(&measured.tally).saturating_mul(SLOTS_TIMES)
+        && done().next().is_some()
+        && !done().any(stands_still)
 }
 
 /// Intervals one after another in which no slot was ever free.

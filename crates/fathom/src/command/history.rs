@@ -22,8 +22,8 @@ const TEXT_WIDTH: usize = 100;
 
 #[derive(Debug, Args)]
 pub(crate) struct HistoryArgs {
-    /// One run: all stored runs of its job, on the same targets (without any: of the newest run's job). Several: exactly
-    /// these. Each as for `fathom report`
+    /// One run: all stored runs of its job, on the same targets (without any: of the newest run's job). Several: these
+    /// alone. Each as for `fathom report`
     #[arg(value_name = "RUN[,RUN…]")]
     runs: Vec<String>,
     /// Begin with this run: what was before it counts no more
@@ -74,7 +74,7 @@ fn outcome(args: &HistoryArgs, folder: &Path) -> Result<Exit, (Exit, String)> {
         let mut reason =
             "there are fewer than two runs to follow; run the job again, or name the runs".to_owned();
         left_out.iter().for_each(|one| reason += &format!("\n  {one}"));
-        return Err((Exit::Usage, reason));
+        return Err((Exit::Inconclusive, reason));
     }
     let mut followed = Followed::of(runs, args.margin, left_out).map_err(|reason| (Exit::Usage, reason))?;
     followed.newest_is_out = newest_is_out;
@@ -147,7 +147,6 @@ fn chosen(args: &HistoryArgs, folder: &Path) -> Result<Chosen, (Exit, String)> {
         let since = (from.started.wall_ms, &from.started.run);
         records.retain(|record| (record.started.wall_ms, &record.started.run) >= since);
     }
-    records.drain(..records.len().saturating_sub(usize::from(args.last)));
     let newest = records.last().map(|record| record.started.run.clone());
     let mut newest_is_out = None;
     records.retain(|record| {
@@ -159,6 +158,11 @@ fn chosen(args: &HistoryArgs, folder: &Path) -> Result<Chosen, (Exit, String)> {
         left_out.push(told);
         false
     });
+    let older = records.len().saturating_sub(usize::from(args.last));
+    if older > 0 {
+        records.drain(..older);
+        left_out.push(format!("{older} older runs are not looked at (--last {})", args.last));
+    }
     Ok(Chosen { records, left_out, newest_is_out })
 }
 
@@ -176,32 +180,41 @@ fn of_names(named: &[&str], folder: &Path) -> Result<Vec<Record>, (Exit, String)
     Ok(records)
 }
 
-/// All stored runs of this one's job, and what of the store cannot be read. The newest `most` are looked for.
+/// All stored runs of this one's job but those that go on, and what of the store cannot be read. The newest are read first,
+/// until so many say something.
 fn of_job(one: &Record, most: u16, folder: &Path) -> Result<(Vec<Record>, Vec<String>), (Exit, String)> {
     let all = fathom_store::list(folder).map_err(|error| of_store(&error))?;
-    let mut records = Vec::new();
-    let mut unread = 0_usize;
+    let mut unread = all.iter().filter(|summary| summary.state.unread_because().is_some()).count();
+    let (mut records, mut fit, mut left_out) = (Vec::new(), 0_u16, Vec::new());
     for summary in all.iter().rev().filter(|summary| summary.title == one.started.title) {
-        if records.len() == usize::from(most) {
+        if fit == most {
+            left_out.push(format!("older runs are not looked at (--last {most})"));
             break;
         }
-        // What is damaged is told; what goes on is no run yet.
-        if !matches!(summary.state, State::Ended(_)) {
+        let goes_on =
+            summary.state == State::Unfinished && fathom_store::is_held(&summary.path).unwrap_or(true);
+        if goes_on || summary.state.unread_because().is_some() {
             continue;
         }
         match fathom_store::read(&summary.path) {
-            Ok(record) if is_one_job(one, &record) => records.push(record),
+            // A copy of a run is no further one.
+            Ok(record) if records.iter().any(|known: &Record| known.started.run == record.started.run) => {}
+            Ok(record) if is_one_job(one, &record) => {
+                fit += u16::from(unfit(&record).is_none());
+                records.push(record);
+            }
             Ok(_) => {}
             Err(_) => unread += 1,
         }
     }
     // One that was named by its file need not be in the store.
-    if !records.iter().any(|record| record.started.run == one.started.run) {
+    if left_out.is_empty() && !records.iter().any(|record| record.started.run == one.started.run) {
         records.push(one.clone());
     }
-    let left_out =
-        (unread > 0).then(|| format!("{unread} files of the store cannot be read: fathom runs names them"));
-    Ok((records, left_out.into_iter().collect()))
+    if unread > 0 {
+        left_out.push(format!("{unread} files of the store cannot be read: `fathom runs` names them"));
+    }
+    Ok((records, left_out))
 }
 
 /// Why a run says nothing of the job's level; `None` where it does.
@@ -216,7 +229,7 @@ fn unfit(record: &Record) -> Option<String> {
 }
 
 fn document(followed: &Followed<'_>) -> Value {
-    let Followed { runs, margin, found, left_out, newest_is_out: _ } = followed;
+    let Followed { runs, margin, found, left_out, newest_is_out } = followed;
     let run_at = |at: usize| &runs[at].started.run;
     let listed = |all: &[Difference]| -> Vec<Value> {
         all.iter()
@@ -238,8 +251,14 @@ fn document(followed: &Followed<'_>) -> Value {
             "drift": drift,
         })
     };
-    let load = |LoadHistory { name, figures }: &LoadHistory| json!({ "name": name, "figures": figures.iter().map(figure).collect::<Vec<_>>() });
-    let turn = |Turn { at, jobs, environment }: &Turn| json!({ "at": at, "run": run_at(*at), "jobs": listed(jobs), "environment": listed(environment) });
+    let load = |LoadHistory { name, part, figures }: &LoadHistory| {
+        let figures: Vec<Value> = figures.iter().map(figure).collect();
+        json!({ "name": name, "part": part, "figures": figures })
+    };
+    let turn = |Turn { at, jobs, environment }: &Turn| {
+        let (jobs, environment) = (listed(jobs), listed(environment));
+        json!({ "at": at, "run": run_at(*at), "jobs": jobs, "environment": environment })
+    };
     let of_run = |record: &&Record| {
         json!({
             "run": record.started.run,
@@ -261,6 +280,7 @@ fn document(followed: &Followed<'_>) -> Value {
         })),
         "loads": found.loads.iter().map(load).collect::<Vec<_>>(),
         "turns": found.turns.iter().map(turn).collect::<Vec<_>>(),
+        "newest_is_out": newest_is_out,
         "left_out": left_out,
         "remarks": found.remarks,
     })

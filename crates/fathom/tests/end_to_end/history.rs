@@ -31,7 +31,7 @@ fn a_job_is_followed_over_its_runs() {
     // Another queue depth is another job: it has a history of its own, and one with the others where they are named.
     let after = runs(&bench, 6, 3);
     let page = bench.fathom("history").expect(8, &[]).out.clone();
-    assert!(page.starts_with("Too few runs to tell: 3 of one job; 4 are needed"), "{page}");
+    assert!(page.starts_with("Too few runs to tell: 3 of one job; 5 are needed"), "{page}");
     let named = [before.join(","), after.join(",")].join(" ");
     let page = bench.fathom(&format!("history {named}")).expect(99, &[]).out.clone();
     let sentence = page.split("\n\n").next().expect("it begins with it").replace('\n', " ");
@@ -58,8 +58,9 @@ fn a_job_is_followed_over_its_runs() {
     // What was accepted counts no more.
     let since = bench.fathom(&format!("history {named} --from {}", after[0])).expect(8, &[]).out.clone();
     assert!(since.starts_with("Too few runs to tell: 3"), "{since}");
-    let last = bench.fathom(&format!("history {} --last 4 --json", before[0])).expect(0, &[]).json();
-    assert_eq!(last["runs"].as_array().map(Vec::len), Some(4));
+    let last = bench.fathom(&format!("history {} --last 5 --json", before[0])).expect(0, &[]).json();
+    assert_eq!(last["runs"].as_array().map(Vec::len), Some(5));
+    assert_eq!(last["left_out"], serde_json::json!(["older runs are not looked at (--last 5)"]));
 
     bench
         .fathom(&format!("history {named} --format html --output page.html"))
@@ -80,15 +81,115 @@ fn runs_that_say_nothing_are_left_out() {
     // A job with a condition is another; named beside the others it ended early.
     let cut = bench.report()["run"].as_str().expect("an identity").to_owned();
     let page = bench.fathom(&format!("history {} {cut}", all.join(" "))).expect(8, &[]).out.clone();
-    assert!(page.starts_with("Left out is what is to be told of most: the newest run, "), "{page}");
+    assert!(page.starts_with("Left out: the newest run, "), "{page}");
     assert!(page.contains("ended early (aborted)"), "{page}");
+    let page = bench
+        .fathom(&format!("history {} {cut}", all[0]))
+        .expect(8, &["fewer than two runs to follow"])
+        .out
+        .clone();
+    assert_eq!(page, "");
     for (line, told) in [
         (format!("history {0} {0}", all[0]), "is named twice"),
-        (format!("history {} {cut}", all[0]), "fewer than two runs to follow"),
         (format!("history {} --from nothing", all[0]), "no run \"nothing\""),
         (format!("history {} --last 1", all[0]), "--last"),
         (format!("history {} --margin -3%", all[0]), "a margin is a share"),
     ] {
         bench.check_refused(&line, 2, &[told]);
     }
+}
+
+/// Runs of a job of which one option is another; the identities in the order of their starts.
+fn varied(bench: &Bench, job: &dyn Fn(&str) -> String, services: &[(&str, usize)]) -> String {
+    let mut all = Vec::new();
+    for (service, count) in services {
+        bench.write("varied.toml", job(service));
+        for _ in 0..*count {
+            bench.fathom("run varied.toml --quiet").expect(0, &[]);
+            all.push(bench.report()["run"].as_str().expect("an identity").to_owned());
+        }
+    }
+    all.join(",")
+}
+
+#[test]
+fn what_the_whole_does_not_show_is_told() {
+    let bench = Bench::new();
+    let head = "[run]\nseed = \"fresh\"\n[workload.w]\naccess = \"random\"\n";
+    let target = |name: &str, service: &str| {
+        format!(
+            "[target.{name}]\nkind = \"sim\"\nsize = \"1GiB\"\nparallelism = 8\nservice_time = \"exponential {service}\"\n"
+        )
+    };
+    // At a rate IOPS stay, and so few operations have no p99.
+    let rate = |service: &str| {
+        let stream = "[stream.s]\nqueue_depth = 64\nrate = \"50/s\"\n[stage.m]\ntime = \"4s\"\n";
+        format!("{head}{}{stream}", target("s", service))
+    };
+    let page = bench
+        .fathom(&format!("history {}", varied(&bench, &rate, &[("1ms", 6), ("5ms", 4)])))
+        .expect(99, &[])
+        .out
+        .clone();
+    assert!(page.starts_with("Regressed: p90 +"), "{page}");
+    // A small stream beside a large one.
+    let beside = |service: &str| {
+        let streams = "[stream.big]\nqueue_depth = 8\ntargets = [\"fast\"]\n[stream.small]\nqueue_depth = 2\nrate = \"200/s\"\n\
+                       targets = [\"slow\"]\n[stage.m]\ntime = \"8s\"\n";
+        format!("{head}{}{}{streams}", target("fast", "1ms"), target("slow", service))
+    };
+    let page = bench
+        .fathom(&format!("history {}", varied(&bench, &beside, &[("1ms", 6), ("4ms", 4)])))
+        .expect(99, &[])
+        .out
+        .clone();
+    assert!(page.starts_with("Regressed: p99 +") && page.contains(" of small since"), "{page}");
+    // Runs that agree to the last digit do not tell how much they vary.
+    let alike =
+        |service: &str| rate(service).replace("\"fresh\"", "7").replace("50/s", "2000/s").replace("4s", "1s");
+    let page = bench
+        .fathom(&format!("history {}", varied(&bench, &alike, &[("1ms", 5), ("2ms", 1)])))
+        .expect(8, &[])
+        .out
+        .clone();
+    assert!(page.contains("nothing tells how much runs vary, which agree to the last digit"), "{page}");
+    // Longer ones tell how much each varies within.
+    let longer = |service: &str| alike(service).replace("1s", "4s");
+    let line = format!("history {}", varied(&bench, &longer, &[("1ms", 5), ("2ms", 1)]));
+    let page = bench.fathom(&line).expect(99, &[]).out.clone();
+    assert!(
+        page.starts_with("Regressed: the newest run, beside the 5 of its level before it: p99 +100 %."),
+        "{page}"
+    );
+}
+
+/// A run counts once, however often it lies in the store, and one that was killed is told.
+#[test]
+fn what_lies_in_the_store_is_told() {
+    let bench = Bench::new();
+    let all = runs(&bench, 4, 5);
+    let file = |run: &str| bench.store().join(format!("{run}.fathom"));
+    std::fs::copy(file(&all[1]), bench.store().join("copy.fathom")).expect("there is room");
+    let whole = std::fs::read(file(&all[2])).expect("it is there");
+    std::fs::write(bench.store().join("half.fathom"), &whole[..whole.len() / 2]).expect("there is room");
+    let document = bench.fathom("history --json").expect(0, &[]).json();
+    let told: Vec<&str> =
+        document["runs"].as_array().unwrap().iter().filter_map(|run| run["run"].as_str()).collect();
+    assert_eq!(told, all);
+    assert_eq!(
+        document["left_out"],
+        serde_json::json!(["1 files of the store cannot be read: `fathom runs` names them"])
+    );
+    let job = "[target.n]\nkind = \"null\"\nsize = \"1GiB\"\n[workload.w]\n[stream.s]\nrate = \"500/s\"\n[stage.m]\ntime = \"2s\"\n";
+    bench.write("real.toml", job);
+    for is_killed in [false, true, false] {
+        let mut run = bench.start("run real.toml");
+        if is_killed {
+            run.wait_for("1 s  ");
+            run.signal(rustix::process::Signal::KILL);
+        }
+        drop(run.ended());
+    }
+    let page = bench.fathom("history").expect(8, &[]).out.clone();
+    assert!(page.contains("is left out: it did not come to its end"), "{page}");
 }

@@ -261,6 +261,57 @@ fn an_overload_that_is_a_few_of_each_worker_is_told() {
     assert_eq!(told("5s", 2, "100s"), Vec::<String>::new());
 }
 
+/// What waits for one stop of a device becomes less again, wherever it lies; stops that keep coming are what the device does, and what is
+/// more than that is an overload.
+#[test]
+fn one_stop_is_no_overload() {
+    let told = |depth: u32, rate: u32, stalls: &str, time: &str| {
+        let mut found = found_of(
+            &format!("service_time = \"constant 1ms\"\nstalls = [{stalls}]"),
+            &format!("queue_depth = {depth}\nrate = {rate}"),
+            time,
+        );
+        found.retain(|id| id == "pacing.overloaded");
+        !found.is_empty()
+    };
+    for (rate, stall, time) in [
+        (800, "\"53s for 2s\"", "60s"),
+        (300, "\"52s for 6s\"", "60s"),
+        (500, "\"55s for 3s\"", "60s"),
+        (800, "\"280s for 10s\"", "300s"),
+        (800, "\"26s for 2s\"", "30s"),
+        (800, "\"8500ms for 800ms\"", "10s"),
+    ] {
+        for depth in [1, 4, 64, 65_536] {
+            assert!(!told(depth, rate, stall, time), "{rate}/s, {stall} of {time}, depth {depth}");
+        }
+    }
+    // A fifth of the time it does nothing.
+    let regular: Vec<String> = (0..6).map(|at| format!("\"{}s for 2s\"", 10 * at + 5)).collect();
+    for (depth, rate, stalls) in
+        [(4, 850, regular.join(", ")), (4, 1050, "\"53s for 2s\"".to_owned()), (64, 1010, String::new())]
+    {
+        assert!(told(depth, rate, &stalls, "60s"), "{rate}/s, {stalls}, depth {depth}");
+    }
+    // A queue that takes all that comes holds it however brief the run is.
+    assert!(told(65_536, 5000, "", "2s"));
+    let bench = Bench::new();
+    let verdict = |workers: u32, rate: u32, code: i32| {
+        bench.write(
+            "stop.toml",
+            format!(
+                "[target.s]\nkind = \"sim\"\nsize = \"1GiB\"\nservice_time = \"constant 1ms\"\nstalls = [\"53s for 2s\"]\n\
+                 [workload.w]\naccess = \"random\"\n[stream.s]\nqueue_depth = 4\nworkers = {workers}\n[stage.m]\ntime = \"60s\"\n"
+            ),
+        );
+        let line = format!("slo stop.toml --iops {rate} --latency p50<5ms --quiet --json");
+        bench.fathom(&line).expect(code, &[]).json()["verdict"].clone()
+    };
+    assert_eq!((verdict(1, 800, 0), verdict(1, 1100, 99)), ("met".into(), "overloaded".into()));
+    // Each worker has a device of its own.
+    assert_eq!((verdict(4, 3200, 0), verdict(4, 4400, 99)), ("met".into(), "overloaded".into()));
+}
+
 /// Where operations or bytes end it, what waits then is done all the same, and arrivals have come to an end long before.
 #[test]
 fn an_overload_is_told_however_the_load_ends() {

@@ -353,8 +353,8 @@ fn zeros_that_get_a_share(group: &str, entries: &[SplitEntry]) -> Option<Misread
 }
 
 /// Gives entries without a percentage an equal part of what is left, in whole percent, and what no entry asks for to the last of
-/// the largest, as fio does: of more than all, the largest shares lose what is beyond. Fails when nothing is left for one without
-/// a percentage.
+/// the largest, as fio does: of more than all, the largest shares lose what is beyond. One without a percentage gets none where the
+/// others ask for all; fails where they ask for more.
 pub(crate) fn weights(entries: &[SplitEntry]) -> Result<Vec<(f64, u64)>, String> {
     let asked: u32 = entries.iter().filter_map(|entry| entry.1).sum();
     let without = entries.iter().map(|entry| u32::from(entry.1.is_none())).sum::<u32>();

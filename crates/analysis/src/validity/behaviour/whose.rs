@@ -7,6 +7,7 @@ use super::{Second, StepView, median};
 use crate::measured::operations;
 use fathom_schema::{Interval, Phase};
 use fathom_units::Nanos;
+use std::collections::BTreeMap;
 
 /// Share of the longest wait that a stream may have lost which went on meanwhile.
 const WENT_ON_MAX: f64 = 0.3;
@@ -94,7 +95,6 @@ pub(super) fn narrowed(stall: &mut Stall, seconds: &[Second], usual: &Usual, vie
 
 /// An interval of one stream: from when to when, and what was done in it.
 struct Stretch {
-    sequence: u64,
     start: Nanos,
     end: Nanos,
     operations: u64,
@@ -110,22 +110,18 @@ impl Stretch {
     }
 }
 
-/// The measured intervals of a stream. What some of its workers told late is part of the interval that it is of.
+/// The measured intervals of a stream. What some of its workers told late, perhaps long after, is part of the interval that it began in,
+/// which is no longer for that.
 fn intervals_of(which: usize, view: &StepView<'_>) -> Vec<Stretch> {
     let is_own = |interval: &&Interval| interval.phase == Phase::Measure && interval.stream as usize == which;
-    let mut all: Vec<Stretch> = Vec::new();
-    for Interval { sequence, start, end, tally, .. } in view.step.intervals.iter().filter(is_own) {
-        let operations = operations(tally);
-        match all.last_mut() {
-            Some(last) if last.sequence == *sequence => {
-                (last.start, last.end) = (last.start.min(*start), last.end.max(*end));
-                last.operations += operations;
-            }
-            _ => all.push(Stretch { sequence: *sequence, start: *start, end: *end, operations }),
-        }
+    let mut all: BTreeMap<u64, Stretch> = BTreeMap::new();
+    let (late, regular): (Vec<&Interval>, Vec<&Interval>) =
+        view.step.intervals.iter().filter(is_own).partition(|interval| interval.late);
+    for Interval { sequence, start, end, tally, .. } in regular.into_iter().chain(late) {
+        let whole = all.entry(*sequence).or_insert(Stretch { start: *start, end: *end, operations: 0 });
+        whole.operations += operations(tally);
     }
-    all.retain(|one| one.end > one.start);
-    all
+    all.into_values().filter(|one| one.end > one.start).collect()
 }
 
 /// What a stream missed in a stall; `None` where it did nothing otherwise.

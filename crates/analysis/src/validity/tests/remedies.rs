@@ -61,7 +61,7 @@ fn what_some_workers_told_late_is_told_as_such() {
     let told = findings(&made).into_iter().find(|one| one.id == "intervals.late").expect("it is told");
     assert!(
         told.evidence.ends_with(
-            "1 of 201 intervals came late or in parts, with what some workers did in rows of their own"
+            "1 of 200 intervals came late or in parts, with what some workers did in rows of their own"
         ),
         "{told:?}"
     );
