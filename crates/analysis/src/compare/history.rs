@@ -20,7 +20,7 @@ const LEVEL_MIN: usize = 3;
 /// Runs that a new level takes, and from how many runs on it takes one more.
 const LASTING: usize = 2;
 const LONG: usize = 30;
-/// Fewest runs of which a slow drift is told: of fewer, a change at once looks like one.
+/// Fewest runs beside the newest of which a slow drift is told: of fewer, a change at once looks like one.
 const DRIFT_MIN: usize = 8;
 /// Percentiles whose course is told, where every run has operations enough.
 const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
@@ -169,7 +169,7 @@ impl FigureHistory {
             before: jump.before,
             after: jump.after,
         });
-        let may_drift = found.jumps.is_empty() && values.len() >= DRIFT_MIN;
+        let may_drift = found.jumps.is_empty() && values.len() > DRIFT_MIN;
         let drift = may_drift.then(|| drift(&values, margin, series)).flatten();
         Self { name: name.to_owned(), more_is_better, decides, changes: changes.collect(), drift, values }
     }
