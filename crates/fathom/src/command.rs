@@ -24,7 +24,10 @@ pub(crate) mod slo;
 pub(crate) mod steady;
 
 use crate::cli::JobArgs;
+use crate::exit::Exit;
+use crate::output::{self, Spared};
 use crate::terminal;
+use fathom_schema::Record;
 use fathom_store::StoreError;
 use std::path::{Path, PathBuf};
 
@@ -38,6 +41,31 @@ pub(crate) fn found(folder: &Path, which: &str) -> Result<PathBuf, StoreError> {
         ));
     }
     Ok(path)
+}
+
+/// Writes what is told of runs to a file; never over a run, or over a target of any of them.
+pub(crate) fn told_to<'a>(
+    output: &Path,
+    text: &str,
+    records: impl IntoIterator<Item = &'a Record>,
+    folder: &Path,
+) -> Exit {
+    let of = |record: &Record| Spared::of(&record.started.facts, &[], folder);
+    let spared = records.into_iter().map(of).reduce(|all, one| all.and(&one));
+    let spared = spared.unwrap_or_else(|| Spared::without_targets(&[], folder));
+    if let Err(fault) = output::check(output, &spared) {
+        return fault.refuse();
+    }
+    match output::write(output, text, &spared) {
+        Ok(()) => {
+            terminal::message(&format!("report: {}", output.display()));
+            Exit::Ok
+        }
+        Err(error) => {
+            terminal::message(&format!("error: {error}"));
+            Exit::Target
+        }
+    }
 }
 
 /// The folder of runs: as given, else the usual one.

@@ -72,7 +72,10 @@ impl<'a> Followed<'a> {
                 "Too few runs to tell: {count} of one job; {RUNS_MIN} are needed, and ten tell far more."
             );
         }
-        let newest = self.of_newest();
+        let mut newest = self.of_newest();
+        if self.newest_is_out.is_some() {
+            newest = newest.map(|told| told.replacen("The newest run", "The last run before it", 1));
+        }
         let out = self.newest_is_out.as_ref().map(|why| format!("Left out: {}.", visible(why)));
         let besides = self.of_changes(true, false).map(|all| format!("{all}, which does not decide"));
         let told = match found.outlook {
@@ -94,7 +97,7 @@ impl<'a> Followed<'a> {
             (true, Some(newest)) => {
                 let mut name = found.outlook.name().to_owned();
                 name[..1].make_ascii_uppercase();
-                Some(format!("{name}: {}", newest.replacen("The newest", "the newest", 1)))
+                Some(format!("{name}: {}", newest.replacen("The ", "the ", 1)))
             }
             (_, newest) => newest,
         };
@@ -177,9 +180,7 @@ impl<'a> Followed<'a> {
         };
         let is_told = |metric: &Metric| {
             matches!(metric.verdict, Verdict::Regressed | Verdict::Improved)
-                || metric.interval.is_none()
-                    && metric.needs.is_none()
-                    && metric.change.abs() > self.margin.value()
+                || is_untold(metric, self.margin.value())
         };
         let told: Vec<String> = deciding()
             .filter(|(_, metric)| is_told(metric))
@@ -189,10 +190,13 @@ impl<'a> Followed<'a> {
             })
             .collect();
         if !told.is_empty() {
-            let alike = is_untold(found, self.margin.value());
-            let alike =
-                if alike { "; nothing tells how much runs vary, which agree to the last digit" } else { "" };
-            return Some(format!("The newest run, {beside}: {}{alike}.", listed(&told, NAMED_MAX)));
+            let is_unknown = deciding().any(|(_, metric)| is_untold(metric, self.margin.value()));
+            let unknown = if is_unknown {
+                "; nothing tells how much that varies, of runs that agree and are too short to vary within"
+            } else {
+                ""
+            };
+            return Some(format!("The newest run, {beside}: {}{unknown}.", listed(&told, NAMED_MAX)));
         }
         if found.verdict == Verdict::Regressed {
             return Some(format!("The newest run, {beside}: {}", of_two(found, self.margin)));

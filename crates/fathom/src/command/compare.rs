@@ -189,7 +189,7 @@ fn judged(args: &CompareArgs, folder: &Path, sides: &[Side]) -> Result<Exit, (Ex
     let printed = match &args.output {
         None if format == Format::Text => crate::shown(&text),
         None => crate::printed(&text),
-        Some(output) => written(output, &text, base, folder),
+        Some(output) => super::told_to(output, &text, sides.iter().flat_map(|side| &side.records), folder),
     };
     Ok(if printed == Exit::Ok { exit_of(worst) } else { printed })
 }
@@ -237,24 +237,6 @@ fn check_once(baseline: Option<&Side>, sides: &[Side]) -> Result<(), (Exit, Stri
     let Some(base) = all.next() else { return Ok(()) };
     let sides = Sides { base, others: all.collect(), margin: Ratio::ZERO };
     sides.twice().map_or(Ok(()), |reason| Err((Exit::Usage, reason)))
-}
-
-/// Writes it; never over a run or a target.
-fn written(output: &Path, text: &str, base: &Side, folder: &Path) -> Exit {
-    let spared = Spared::of(&base.records[0].started.facts, &[], folder);
-    if let Err(fault) = output::check(output, &spared) {
-        return fault.refuse();
-    }
-    match output::write(output, text, &spared) {
-        Ok(()) => {
-            terminal::message(&format!("report: {}", output.display()));
-            Exit::Ok
-        }
-        Err(error) => {
-            terminal::message(&format!("error: {error}"));
-            Exit::Target
-        }
-    }
 }
 
 const fn exit_of(verdict: Verdict) -> Exit {

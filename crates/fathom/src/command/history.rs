@@ -3,7 +3,6 @@
 use crate::command::compare::{Format, margin};
 use crate::command::store_folder;
 use crate::exit::Exit;
-use crate::output::{self, Spared};
 use crate::terminal;
 use clap::Args;
 use fathom_analysis::compare::{
@@ -97,27 +96,9 @@ fn outcome(args: &HistoryArgs, folder: &Path) -> Result<Exit, (Exit, String)> {
     let printed = match &args.output {
         None if format == Format::Text => crate::shown(&text),
         None => crate::printed(&text),
-        Some(output) => written(output, &text, &records[0], folder),
+        Some(output) => super::told_to(output, &text, &records, folder),
     };
     Ok(if printed == Exit::Ok { exit } else { printed })
-}
-
-/// Writes it; never over a run or a target.
-fn written(output: &Path, text: &str, first: &Record, folder: &Path) -> Exit {
-    let spared = Spared::of(&first.started.facts, &[], folder);
-    if let Err(fault) = output::check(output, &spared) {
-        return fault.refuse();
-    }
-    match output::write(output, text, &spared) {
-        Ok(()) => {
-            terminal::message(&format!("report: {}", output.display()));
-            Exit::Ok
-        }
-        Err(error) => {
-            terminal::message(&format!("error: {error}"));
-            Exit::Target
-        }
-    }
 }
 
 fn of_store(error: &StoreError) -> (Exit, String) {
@@ -186,6 +167,7 @@ fn of_job(one: &Record, most: u16, folder: &Path) -> Result<(Vec<Record>, Vec<St
     let all = fathom_store::list(folder).map_err(|error| of_store(&error))?;
     let mut unread = all.iter().filter(|summary| summary.state.unread_because().is_some()).count();
     let (mut records, mut fit, mut left_out) = (Vec::new(), 0_u16, Vec::new());
+    let mut is_going = false;
     for summary in all.iter().rev().filter(|summary| summary.title == one.started.title) {
         if fit == most {
             left_out.push(format!("older runs are not looked at (--last {most})"));
@@ -193,6 +175,7 @@ fn of_job(one: &Record, most: u16, folder: &Path) -> Result<(Vec<Record>, Vec<St
         }
         let goes_on =
             summary.state == State::Unfinished && fathom_store::is_held(&summary.path).unwrap_or(true);
+        is_going |= goes_on && summary.id == one.started.run;
         if goes_on || summary.state.unread_because().is_some() {
             continue;
         }
@@ -208,7 +191,8 @@ fn of_job(one: &Record, most: u16, folder: &Path) -> Result<(Vec<Record>, Vec<St
         }
     }
     // One that was named by its file need not be in the store.
-    if left_out.is_empty() && !records.iter().any(|record| record.started.run == one.started.run) {
+    if left_out.is_empty() && !is_going && !records.iter().any(|record| record.started.run == one.started.run)
+    {
         records.push(one.clone());
     }
     if unread > 0 {
