@@ -10,6 +10,7 @@ mod fit;
 mod law;
 mod lone;
 mod profile;
+mod refuted;
 mod remarks;
 mod resample;
 mod rivals;

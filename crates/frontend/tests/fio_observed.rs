@@ -70,3 +70,42 @@ fn what_keeps_cpus_busy_ends_with_its_count() {
     // Nothing bounds it but what the planner takes for enough.
     check("", &[], &["operations = ", "time = "]);
 }
+
+/// Positions that jump pass the end of their files, where fio drops what is cached of them, and begin anew behind it.
+#[test]
+fn jumps_go_round_in_what_is_cached() {
+    let timed = |options: &str, lines: &[&str], others: &[&str], codes: &[&str]| {
+        check(&format!("size=4m\ntime_based\nruntime=1\n{options}"), lines, others, codes);
+    };
+    let each = ["drop_each_pass = true"];
+    for jumps in ["rw=read:4k", "rw=write:4k", "rw=read:-8k"] {
+        timed(jumps, &[], &["drop_each_pass", "keep_cache"], &[]);
+    }
+    timed("rw=read", &each, &[], &[]);
+    timed("rw=randread", &each, &[], &[]);
+    timed("rw=read:4k\nfilesize=8m", &each, &[], &[]);
+    check("size=4m\nrw=read:4k\nloops=2", &each, &[], &[]);
+    // What appends ends with its files, but where it jumps.
+    timed("rw=write\nfile_append=1", &["passes = 1"], &[], &["fio.appends-once"]);
+    timed("rw=write:4k\nfile_append=1", &[], &["passes"], &[]);
+}
+
+/// As fio 3.33 has it: of all files behind the offset, and no more than `size`.
+#[test]
+fn a_share_to_be_moved_is_of_what_files_hold() {
+    let moves = |options: &str, bytes: &str| {
+        check(&format!("rw=write\nbs=64k\n{options}"), &[&format!("bytes = \"{bytes}\"")], &[], &[]);
+    };
+    moves("size=4m\nfilesize=16m\nio_size=10%", "1677721B");
+    moves("size=4m\nfilesize=16m\nio_size=50%", "4MiB");
+    moves("size=4m\nfilesize=4m\nio_size=50%\noffset=512k", "1835008B");
+    moves("size=1m\nio_size=50%", "512KiB");
+}
+
+/// The calls of `filecreate` write nothing that could be read back.
+#[test]
+fn names_are_not_verified() {
+    for verify in ["verify=null", "verify=crc32c", "verify_pattern=7"] {
+        check(&format!("ioengine=filecreate\nsize=1m\nbs=1m\nrw=write\n{verify}"), &[], &["verify"], &[]);
+    }
+}

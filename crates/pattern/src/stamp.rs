@@ -160,11 +160,12 @@ impl Stamper {
         let interval = self.interval.min(block.len());
         let mut at = 0;
         for piece in block.chunks_mut(interval) {
+            let length = narrow(piece.len());
             let (head, data) = piece.split_at_mut(header_bytes);
             head[HEADER_BYTES..].copy_from_slice(digest(self.protection, data).bytes());
             let header = Header {
                 kind: code(self.protection),
-                length: narrow(interval),
+                length,
                 seed: if self.pattern_length == 0 { write.seed } else { 0 },
                 offset: write.offset + at,
                 thread: self.thread,
@@ -300,8 +301,9 @@ impl Stamper {
 
     /// Lets header and data at `header_at` change places.
     fn exchange(&self, piece: &mut [u8]) {
-        if self.header_at > 0 {
-            let header_bytes = self.protection.header_bytes() as usize;
+        let header_bytes = self.protection.header_bytes() as usize;
+        // What a map leaves of a write may be too short for it: there the header stays in front.
+        if self.header_at > 0 && self.header_at + header_bytes <= piece.len() {
             let (front, rest) = piece.split_at_mut(self.header_at);
             front[..header_bytes].swap_with_slice(&mut rest[..header_bytes]);
         }
@@ -555,6 +557,9 @@ mod tests {
                 (Quota::AtMost(512), 0),
                 (Quota::AtMost(1024), 512),
                 (Quota::Unlimited, 1000),
+                // The last one is what a map left of a write.
+                (Quota::AtMost(1536), 0),
+                (Quota::AtMost(1536), 1200),
             ] {
                 assert_eq!(found(&rule(protection, interval, header_at), |_, _| ()), None, "{protection:?}");
             }

@@ -3,6 +3,7 @@
 
 use super::{State, Trial, state};
 use crate::load::{LoadPoint, rate, slots};
+use crate::scaling::Estimate;
 use fathom_schema::{LatencyGoal, Record, Step, StepRecord};
 
 /// Share of its slots from which on a step's queue is full.
@@ -78,6 +79,22 @@ pub(super) fn at_full_speed(record: &Record, alone: &LoadPoint) -> Option<HeldBa
     let is_held = point.held >= FULL_SHARE * slots && is_calm(point.held, point.rate, alone.mean_s);
     let each_s = point.held / point.rate;
     is_held.then_some(HeldBack { slots, rate: point.rate, done: point.rate, each_s, is_done: false })
+}
+
+/// Where limits are reached, which is no higher than what the target does at full speed, where that was measured: beyond it what waits
+/// grows without end. What was measured may itself lie two standard errors of as many independent operations too low.
+pub(super) fn within_full_speed(reached: Estimate, record: &Record) -> Estimate {
+    let paceless = || record.steps.iter().filter(|step| rate(&step.started.step).is_none());
+    // The first has one operation of each worker at a time, which need not be all that the target can do.
+    let alone = paceless().next().map_or(f64::INFINITY, |first| slots(&first.started.step));
+    let full = paceless().filter(|step| slots(&step.started.step) > alone).filter_map(|step| {
+        let point = LoadPoint::of(&step.started.step, &step.finished.as_ref()?.streams)?;
+        let operations = point.response.moments.count.max(1) as f64;
+        Some(point.rate * (1.0 + 2.0 / operations.sqrt()))
+    });
+    let Some(full) = full.reduce(f64::max) else { return reached };
+    let interval = reached.interval.map(|(low, high)| (low, high.min(full.max(reached.value))));
+    Estimate { interval, ..reached }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use super::fit::{Fit, Point, SHARPNESS_MAX, Weighting};
 use super::law::{Law, Operating};
 use super::lone;
 use super::profile::n_at_95_percent;
+use super::refuted;
 use super::remarks::{
     lack_of_fit, lawless, mixed, of_lawless, open_ceiling, remarks, units_between, unmeasured,
 };
@@ -240,7 +241,8 @@ pub fn answers(
         n_at_95_percent: within(match law {
             Some(_) if verdict == Verdict::Linear => None,
             Some(_) if passed.is_some() || peaks_between.is_some() => curve::share_of_best(points, 0.95),
-            Some(law) => n_at_95_percent(&law, &resampled, &estimate, points, weighting).map(nearly),
+            Some(law) => n_at_95_percent(&law, &resampled, &estimate, points, weighting)
+                .map(|found| refuted::reached(nearly(found), &law, &loads)),
             None => curve::share_of_best(points, 0.95),
         })
         // What is flat has it at the smallest load, whatever a law says of smaller ones.
@@ -362,6 +364,7 @@ fn kinked(
     }
     let Some(capped) = Fit::capped(points, weighting)
         .filter(|fit| fit.max_relative_error <= ERROR_MAX && leaves_freedom(fit, loads))
+        .filter(|fit| refuted::is_held(&fit.law, loads))
     else {
         return chosen;
     };
@@ -383,6 +386,7 @@ fn choose(fits: &[Fit], points: &[Point], weighting: Weighting, loads: &[curve::
     let mut fitting: Vec<usize> = (0..fits.len())
         .filter(|&at| fits[at].aicc.is_some() && is_possible(&fits[at].law, loads))
         .filter(|&at| explains(&fits[at], points, weighting, loads))
+        .filter(|&at| !refuted::is_passed(&fits[at].law, loads))
         .collect();
     // Where each load was measured once its noise is a guess, and what a law that cannot fall explains far better does not: if it leaves
     // as much elsewhere.
@@ -498,7 +502,10 @@ pub(super) fn explains(fit: &Fit, points: &[Point], weighting: Weighting, loads:
     // A law that is far from what most loads brought does not describe them, however little that is of the most.
     let misses = misfits(fit, loads).len();
     // Nor does one that is far from any where measuring again shows that this is no noise.
-    let is_off = || misses > 0 && lack_of_fit_p(fit, points, weighting).is_some_and(|p| p < FIT_P_MIN);
+    let is_off = || {
+        let is_no_noise = || lack_of_fit_p(fit, points, weighting).is_some_and(|p| p < FIT_P_MIN);
+        misses > 0 && (refuted::is_noiseless(points) || is_no_noise())
+    };
     let describes = weighting == Weighting::Relative || 2 * misses < loads.len() && !is_off();
     worst <= ERROR_MAX && describes
         || is_scatter() && !(is_line && 2 * misses >= loads.len())

@@ -97,19 +97,30 @@ pub(super) fn lawless(fits: &[Fit], chosen: Option<usize>, loads: &[curve::Load]
         of_kind.filter_map(|fit| fit.aicc).reduce(f64::min)
     };
     let is_near = aicc(true).zip(aicc(false)).is_some_and(|(line, bent)| line < bent + AICC_SUPPORTED);
-    let is_line = is_near && !curve::falls(loads) && grows(loads) && !bends_throughout(loads);
+    let is_line =
+        is_near && !curve::falls(loads) && grows(loads) && !bends_throughout(loads) && keeps_its_slope(loads);
     Some(if is_line { Lawless::Rough } else { Lawless::OtherShape })
 }
 
 /// Share of what an operation in flight brings at the smallest load that it brings at the largest where throughput bends.
-const BENT_SHARE: f64 = 0.7;
+const BENT_SHARE: f64 = 0.85;
+/// Share of what an operation in flight brings at the second best of the loads that it brings at the largest of a straight line, however
+/// far single ones are off.
+const SLOPE_SHARE: f64 = 0.3;
+
+fn keeps_its_slope(loads: &[curve::Load]) -> bool {
+    let mut of_each: Vec<f64> = loads.iter().map(|load| load.x / load.n).collect();
+    let Some(&last) = of_each.last() else { return false };
+    of_each.sort_by(|a, b| b.total_cmp(a));
+    of_each.get(1).is_none_or(|second| last >= SLOPE_SHARE * second)
+}
 
 /// Whether an operation in flight brings less at every load than at the one before, and far less at the last: of six loads on a straight
 /// line, noise brings one order in 720 that is this.
 fn bends_throughout(loads: &[curve::Load]) -> bool {
     let of_each = |load: &curve::Load| load.x / load.n;
     let (Some(first), Some(last)) = (loads.first(), loads.last()) else { return false };
-    loads.is_sorted_by(|one, next| of_each(one) > of_each(next))
+    loads.is_sorted_by(|one, next| of_each(one) >= of_each(next))
         && of_each(last) < BENT_SHARE * of_each(first)
 }
 

@@ -244,6 +244,23 @@ fn what_is_read_back_is_counted_as_the_peer_counts_it() {
     assert_eq!((reads, (10..54).contains(&writes)), (64, true));
 }
 
+/// The random map has the smallest block of reads, and cuts writes to what it leaves: no multiple of the distance of headers.
+#[test]
+fn writes_that_a_map_has_cut_are_found_as_written() {
+    for sizes in [
+        "--bsrange=4k-4k,8k-32k",
+        "--bssplit=4k/100,8k/50:16k/50",
+        "--bsrange=1k-2k,8k-32k --verify_offset=5k",
+    ] {
+        for seed in 1..5 {
+            let bench = Bench::new();
+            let options = format!("--rw=randrw {sizes} --verify=crc32c --randseed={seed}");
+            let [reads, _, writes, _] = moved(&bench, OURS, &options);
+            assert!(reads > writes && writes > 0, "{options}: {reads} and {writes}");
+        }
+    }
+}
+
 /// Kind and block of each operation, in order, of a job of 64 KiB in blocks of 4 KiB.
 fn sequence(program: &[&str], options: &str) -> Vec<(String, u64)> {
     let bench = Bench::new();

@@ -42,9 +42,9 @@ pub(super) fn set(
             let share = match (size, files.filesize) {
                 // Of what is asked for, also where a device has less.
                 (Some(size), None) => Amount::Bytes(Bytes(part(size))),
-                // Observed with fio 3.33: of all files, and no more than is asked for.
-                (Some(size), Some((low, high))) if low == high && count > 1 => {
-                    Amount::Bytes(Bytes(part(low.saturating_mul(count)).min(size)))
+                // Observed with fio 3.33: of all files behind their offset, and no more than is asked for.
+                (Some(size), Some((low, high))) if low == high => {
+                    Amount::Bytes(Bytes(part(behind_offset(operations, low).saturating_mul(count)).min(size)))
                 }
                 _ => Amount::Share(Ratio::percent(f64::from(percent))),
             };
@@ -66,6 +66,14 @@ fn is_sequential_mix(settings: &Settings) -> bool {
     matches!(settings.operations.rw.as_str(), "rw" | "readwrite")
 }
 
+/// What of a file of so many bytes lies behind the offset of a job.
+fn behind_offset(operations: &Operations, file: u64) -> u64 {
+    file.saturating_sub(match operations.offset {
+        Size::Bytes(offset) => offset,
+        Size::Percent(percent) => share(percent, file),
+    })
+}
+
 /// So many percent of these bytes, rounded down.
 fn share(percent: u8, all: u64) -> u64 {
     let percent = u64::from(percent);
@@ -78,15 +86,16 @@ pub(super) fn shortfall(parsed: &ParsedJob) -> Option<Diagnostic> {
     let Settings { operations, files, .. } = &parsed.settings;
     let Some(Size::Percent(percent)) = operations.io_size else { return None };
     let of_files = files.filesize.filter(|(low, high)| low == high);
-    let of_files = of_files.map(|(bytes, _)| bytes.saturating_mul(files.count.max(1)));
-    let all = match (operations.size, of_files) {
-        (Some(Size::Bytes(size)), Some(of_files)) if size > 0 => size.min(of_files),
-        (Some(Size::Bytes(size)), None) if size > 0 && files.filesize.is_none() => size,
-        (None | Some(Size::Bytes(0)), Some(of_files)) => of_files,
+    let of_files =
+        of_files.map(|(bytes, _)| behind_offset(operations, bytes).saturating_mul(files.count.max(1)));
+    let (all, most) = match (operations.size, of_files) {
+        (Some(Size::Bytes(size)), Some(of_files)) if size > 0 => (of_files, size),
+        (Some(Size::Bytes(size)), None) if size > 0 && files.filesize.is_none() => (size, size),
+        (None | Some(Size::Bytes(0)), Some(of_files)) => (of_files, of_files),
         _ => return None,
     };
     let block = super::block_sizes(&parsed.settings).into_iter().map(|(low, _)| low).min()?;
-    let (part, all, block) = (Bytes(share(percent, all)), Bytes(all), Bytes(block));
+    let (part, all, block) = (Bytes(share(percent, all).min(most)), Bytes(all), Bytes(block));
     // Of a size that is less than a block it is that which is wrong.
     (part < block && block <= all).then(|| Diagnostic {
         code: "fio.io-size",

@@ -24,7 +24,9 @@ pub(super) fn end(
         return;
     }
     let is_timed = options.passes.get().is_none();
-    let goes_on = lowered.is_random && (is_timed || lowered.leaves_end);
+    // Jumps begin anew at the end of their files, for as long as time goes on.
+    let jumps = *lowered.options.stride.get() != 0;
+    let goes_on = lowered.is_random && (is_timed || lowered.leaves_end) || jumps && is_timed;
     if !settings.files.append || goes_on {
         return;
     }

@@ -493,7 +493,8 @@ impl Lowering<'_> {
         amounts::set_tails(options, settings, place.files(), lowered.smallest);
         amounts::tell_tails(parsed, place.files(), lowered.smallest, self.faults);
         amounts::join_loops(options, parsed, lowered, engine.goes_on(parsed.settings.engine.depth));
-        if self.targets.are_absent(&place, &need, engine.engine, self.surroundings) {
+        let is_opened = engine.engine != Engine::Null;
+        if is_opened && self.targets.are_absent(&place, &need, engine.engine, self.surroundings) {
             amounts::begin_where_nothing_is(options, parsed, self.faults);
         }
         self.targets.name_of(&mut self.job, place, &need, parsed, engine.engine, self.surroundings)
@@ -520,9 +521,14 @@ impl Lowering<'_> {
             "dsync" => options.durability.set(Durability::Data, settings.span("sync", span)),
             _ => {}
         }
-        let goes_round = settings.control.time_based
-            || settings.control.loops > 1
-            || settings.operations.io_size.is_some();
+        let control = &settings.control;
+        // Jumps go round without a look at the cache: fio drops it where a position comes to the end, which they pass.
+        let jumps = *lowered.options.stride.get() != 0 && settings.files.filesize.is_none();
+        let goes_round = if jumps {
+            control.loops > 1 && !control.time_based
+        } else {
+            control.time_based || control.loops > 1 || settings.operations.io_size.is_some()
+        };
         if !settings.files.invalidate {
             options.keep_cache.set(true, settings.span("invalidate", span));
         } else if goes_round && !settings.engine.direct {

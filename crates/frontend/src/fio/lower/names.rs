@@ -7,6 +7,7 @@
 use super::super::ParsedJob;
 use super::super::extras::Measures;
 use super::super::faults::Faults;
+use super::super::settings::Settings;
 use super::super::values::Size;
 use fathom_model::BLOCK_SIZE_MAX;
 use fathom_units::Bytes;
@@ -40,6 +41,8 @@ pub(super) fn adapted(parsed: &ParsedJob, faults: &mut Faults) -> Option<(Parsed
         let option = if settings.has("bssplit") { "bssplit" } else { "bsrange" };
         faults.error("fio.refused", place(option), message, "use bs with one size");
     }
+    // Nothing is written that could be verified: fio makes its headers all the same, and finds nothing to compare.
+    settings.verify = Settings::default().verify;
     let files = settings.files.count.max(1);
     let file = match (settings.files.filesize, settings.operations.size) {
         (Some((low, high)), _) => {

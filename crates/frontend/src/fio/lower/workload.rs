@@ -138,6 +138,8 @@ pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &m
     let stride = *options.stride.get();
     let wraps = u64::try_from(stride).is_ok_and(|jump| jump > 0 && wraps(settings, smallest.max(1), jump));
     let has_offset = settings.has("offset") || settings.has("offset_increment");
+    // Neither by what was asked for nor by places that no map goes with.
+    let is_mapped = options.coverage.get() != &Coverage::Independent || operations.lfsr;
     Lowered {
         options,
         rate,
@@ -152,7 +154,7 @@ pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &m
         passes_go_on: (is_mix && !is_random)
             || stride < 0
             || (wraps && !has_offset)
-            || (writes && is_random && operations.no_random_map && !operations.lfsr),
+            || (writes && is_random && !is_mapped),
         leaves_end: !is_trimwrite && (wraps || leaves_end(settings, is_random, is_mix)),
     }
 }
