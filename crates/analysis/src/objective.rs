@@ -286,7 +286,7 @@ pub fn objective(record: &Record, wanted: Option<f64>, goals: &[LatencyGoal]) ->
         (_, None) => None,
     };
     let reached = reached.filter(|found| fits(found, &trials, goals));
-    let reached = reached.map(|found| held_back::within_full_speed(found, record));
+    let reached = reached.map(|found| held_back::within_full_speed(found, record, &trials));
     let alone = single.filter(|_| rate.is_none() && undecided.is_none()).and_then(|single| {
         let is_missed = |(which, goal): &(usize, &LatencyGoal)| {
             single.exceeds(goal) && lowest.first().is_some_and(|trial| trial.exceeds(*which, goal))

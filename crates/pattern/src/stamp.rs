@@ -157,15 +157,15 @@ impl Stamper {
         if header_bytes == 0 {
             return;
         }
-        let interval = self.interval.min(block.len());
-        let mut at = 0;
-        for piece in block.chunks_mut(interval) {
-            let length = narrow(piece.len());
+        let (mut rest, mut at) = (block, 0);
+        while rest.len() > header_bytes {
+            let (piece, behind) = rest.split_at_mut(self.piece(rest.len()));
+            let bytes = piece.len();
             let (head, data) = piece.split_at_mut(header_bytes);
             head[HEADER_BYTES..].copy_from_slice(digest(self.protection, data).bytes());
             let header = Header {
                 kind: code(self.protection),
-                length,
+                length: narrow(bytes),
                 seed: if self.pattern_length == 0 { write.seed } else { 0 },
                 offset: write.offset + at,
                 thread: self.thread,
@@ -173,7 +173,8 @@ impl Stamper {
             };
             head[..HEADER_BYTES].copy_from_slice(&header.bytes());
             self.exchange(piece);
-            at += interval as u64;
+            at += bytes as u64;
+            rest = behind;
         }
     }
 
@@ -186,16 +187,28 @@ impl Stamper {
         if self.protection == Protection::Null {
             return Ok(());
         }
-        let interval = self.interval.min(block.len()).max(1);
-        let mut at = 0;
-        for piece in block.chunks_mut(interval) {
+        let header_bytes = self.protection.header_bytes() as usize;
+        let (mut rest, mut at) = (block, 0);
+        // Of a write that a map has cut to less than a header nothing is known.
+        while !rest.is_empty() && rest.len() > header_bytes {
+            let (piece, behind) = rest.split_at_mut(self.piece(rest.len()));
+            let bytes = piece.len();
             self.check_interval(piece, at, expected).map_err(|wrong| {
                 let (kind, expected, found) = *wrong;
-                Box::new(Mismatch { kind, at: narrow(at), length: narrow(piece.len()), expected, found })
+                Box::new(Mismatch { kind, at: narrow(at), length: narrow(bytes), expected, found })
             })?;
-            at += interval;
+            at += bytes;
+            rest = behind;
         }
         Ok(())
+    }
+
+    /// Bytes of the next piece with a header, of so many that are left: where what would be left behind it has no room for a header of
+    /// its own, as what a map has cut off, it is part of this one.
+    fn piece(&self, left: usize) -> usize {
+        let bytes = self.interval.min(left).max(1);
+        let has_room = left - bytes > self.protection.header_bytes() as usize;
+        if has_room { bytes } else { left }
     }
 
     fn check_interval(&self, piece: &mut [u8], at: usize, expected: &Expected) -> Result<(), Wrong> {
@@ -560,6 +573,8 @@ mod tests {
                 // The last one is what a map left of a write.
                 (Quota::AtMost(1536), 0),
                 (Quota::AtMost(1536), 1200),
+                (Quota::AtMost(4080), 0),
+                (Quota::AtMost(510), 0),
             ] {
                 assert_eq!(found(&rule(protection, interval, header_at), |_, _| ()), None, "{protection:?}");
             }

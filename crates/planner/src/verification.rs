@@ -149,14 +149,12 @@ fn headers(
         None => Quota::AtMost(u64::from(unit)),
     };
     let room = if let Quota::AtMost(bytes) = interval { bytes } else { u64::from(smallest) };
-    // A map with smaller blocks for reads may leave as little of a write.
-    let least = cases.iter().map(|case| u64::from(case.size.smallest())).fold(room, u64::min);
     let header = u64::from(protection.header_bytes());
-    if header >= least {
+    if header >= room {
         let message = format!(
             "a header of {} does not fit into an interval of {} of the workload \"{}\"",
             Bytes(header),
-            Bytes(least),
+            Bytes(room),
             section.name
         );
         let help = "use larger blocks, a larger verify_interval or a shorter digest";

@@ -81,9 +81,10 @@ pub(super) fn at_full_speed(record: &Record, alone: &LoadPoint) -> Option<HeldBa
     is_held.then_some(HeldBack { slots, rate: point.rate, done: point.rate, each_s, is_done: false })
 }
 
-/// Where limits are reached, which is no higher than what the target does at full speed, where that was measured: beyond it what waits
-/// grows without end. What was measured may itself lie two standard errors of as many independent operations too low.
-pub(super) fn within_full_speed(reached: Estimate, record: &Record) -> Estimate {
+/// Where limits are reached, with an interval that goes no higher than what the target does at full speed, where that was measured: beyond
+/// it what waits grows without end. What was measured may itself lie two standard errors of as many independent operations too low, and a
+/// rate that was kept was done.
+pub(super) fn within_full_speed(reached: Estimate, record: &Record, trials: &[Trial]) -> Estimate {
     let paceless = || record.steps.iter().filter(|step| rate(&step.started.step).is_none());
     // The first has one operation of each worker at a time, which need not be all that the target can do.
     let alone = paceless().next().map_or(f64::INFINITY, |first| slots(&first.started.step));
@@ -93,7 +94,9 @@ pub(super) fn within_full_speed(reached: Estimate, record: &Record) -> Estimate 
         Some(point.rate * (1.0 + 2.0 / operations.sqrt()))
     });
     let Some(full) = full.reduce(f64::max) else { return reached };
-    let interval = reached.interval.map(|(low, high)| (low, high.min(full.max(reached.value))));
+    let kept = trials.iter().filter(|trial| trial.state.is_kept()).map(|trial| trial.rate);
+    let most = kept.fold(full.max(reached.value), f64::max);
+    let interval = reached.interval.map(|(low, high)| (low, high.min(most)));
     Estimate { interval, ..reached }
 }
 
@@ -140,5 +143,23 @@ mod tests {
         // One operation at a time is calm whatever the target.
         assert_eq!(of(&[(1, 1000, 1.0)]), None);
         assert_eq!(of(&[(4, 4000, 4.0), (4, 4000, 4.0)]), None);
+    }
+
+    #[test]
+    fn full_speed_bounds_where_limits_are_reached() {
+        let high = |shapes: &[(u32, u64)], value: f64| {
+            let mut all = record(&[shape(shapes[0].0, shapes[0].1, None)]);
+            for ((depth, rate), index) in shapes.iter().zip(0..).skip(1) {
+                push(&mut all, &[shape(*depth, *rate, None)], index);
+            }
+            let reached = Estimate { value, interval: Some((500.0, 9000.0)) };
+            within_full_speed(reached, &all, &[]).interval.expect("it has one").1
+        };
+        let bounded = high(&[(1, 1000), (64, 4000)], 3000.0);
+        assert!((4000.0..4100.0).contains(&bounded), "{bounded}");
+        // It holds the figure itself in any case.
+        assert!((high(&[(1, 1000), (64, 4000)], 5000.0) - 5000.0).abs() < 1e-9);
+        // One operation at a time need not be all that a target can do.
+        assert!((high(&[(1, 1000)], 3000.0) - 9000.0).abs() < 1e-9);
     }
 }

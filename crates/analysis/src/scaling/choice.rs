@@ -205,7 +205,8 @@ pub fn answers(
     let within = |figure: Option<Estimate>| figure.filter(|figure| figure.value >= smallest);
     let units_between = law.filter(|_| bends).and_then(|law| units_between(&law, &loads));
     let best = best(&loads).map_or(Operating { n: 0.0, x: 0.0 }, |load| Operating { n: load.n, x: load.x });
-    let tells_by_one = bends && (gap.is_some() || law.is_some_and(|law| kinks_at_last(&law, &loads)));
+    let is_unsure = |law| kinks_at_last(&law, &loads) || refuted::is_passed(&law, &loads);
+    let tells_by_one = bends && (gap.is_some() || law.is_some_and(is_unsure));
     let ceiling = passed
         .or_else(|| {
             ceiling(
@@ -215,7 +216,8 @@ pub fn answers(
             )
         })
         .filter(|_| bends)
-        .map(|found| if tells_by_one { from_below(found) } else { found });
+        .map(|found| if tells_by_one { from_below(found) } else { found })
+        .map(|found| Estimate { value: found.value.max(if tells_by_one { best.x } else { 0.0 }), ..found });
     let is_ceiling_open =
         bends && gap.is_some() || ceiling.is_some_and(|ceiling| tells_by_one || is_open(&ceiling, &best));
     if is_ceiling_open && verdict == Verdict::Capped {
@@ -386,7 +388,6 @@ fn choose(fits: &[Fit], points: &[Point], weighting: Weighting, loads: &[curve::
     let mut fitting: Vec<usize> = (0..fits.len())
         .filter(|&at| fits[at].aicc.is_some() && is_possible(&fits[at].law, loads))
         .filter(|&at| explains(&fits[at], points, weighting, loads))
-        .filter(|&at| !refuted::is_passed(&fits[at].law, loads))
         .collect();
     // Where each load was measured once its noise is a guess, and what a law that cannot fall explains far better does not: if it leaves
     // as much elsewhere.

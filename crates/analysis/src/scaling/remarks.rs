@@ -104,9 +104,11 @@ pub(super) fn lawless(fits: &[Fit], chosen: Option<usize>, loads: &[curve::Load]
 
 /// Share of what an operation in flight brings at the smallest load that it brings at the largest where throughput bends.
 const BENT_SHARE: f64 = 0.85;
-/// Share of what an operation in flight brings at the second best of the loads that it brings at the largest of a straight line, however
-/// far single ones are off.
+/// Share of what an operation in flight brings at the second best of the loads (the best one may be off by itself) that it brings at the
+/// largest of a straight line: with two loads a quarter off upwards and the last one by two quarters downwards it is 0.4.
 const SLOPE_SHARE: f64 = 0.3;
+
+/// Whether the largest load brings so much of what others do for each operation in flight that it may be on a straight line with them.
 
 fn keeps_its_slope(loads: &[curve::Load]) -> bool {
     let mut of_each: Vec<f64> = loads.iter().map(|load| load.x / load.n).collect();
@@ -115,8 +117,8 @@ fn keeps_its_slope(loads: &[curve::Load]) -> bool {
     of_each.get(1).is_none_or(|second| last >= SLOPE_SHARE * second)
 }
 
-/// Whether an operation in flight brings less at every load than at the one before, and far less at the last: of six loads on a straight
-/// line, noise brings one order in 720 that is this.
+/// Whether an operation in flight brings no more at any load than at the one before, and less at the last than noise makes of it: of six
+/// loads on a straight line, noise brings one order in 720 that is this.
 fn bends_throughout(loads: &[curve::Load]) -> bool {
     let of_each = |load: &curve::Load| load.x / load.n;
     let (Some(first), Some(last)) = (loads.first(), loads.last()) else { return false };

@@ -39,11 +39,13 @@ pub(super) fn set(
         None | Some(Size::Bytes(0)) => {}
         Some(Size::Percent(percent)) => {
             let part = |all: u64| share(percent, all).max(1);
+            // Each clone has less of a file then.
+            let moves_on = operations.offset_increment != Size::Bytes(0);
             let share = match (size, files.filesize) {
                 // Of what is asked for, also where a device has less.
                 (Some(size), None) => Amount::Bytes(Bytes(part(size))),
                 // Observed with fio 3.33: of all files behind their offset, and no more than is asked for.
-                (Some(size), Some((low, high))) if low == high => {
+                (Some(size), Some((low, high))) if low == high && (count > 1 || !moves_on) => {
                     Amount::Bytes(Bytes(part(behind_offset(operations, low).saturating_mul(count)).min(size)))
                 }
                 _ => Amount::Share(Ratio::percent(f64::from(percent))),
@@ -67,10 +69,10 @@ fn is_sequential_mix(settings: &Settings) -> bool {
 }
 
 /// What of a file of so many bytes lies behind the offset of a job.
-fn behind_offset(operations: &Operations, file: u64) -> u64 {
-    file.saturating_sub(match operations.offset {
+fn behind_offset(operations: &Operations, file_bytes: u64) -> u64 {
+    file_bytes.saturating_sub(match operations.offset {
         Size::Bytes(offset) => offset,
-        Size::Percent(percent) => share(percent, file),
+        Size::Percent(percent) => share(percent, file_bytes),
     })
 }
 

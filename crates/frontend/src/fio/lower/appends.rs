@@ -24,9 +24,8 @@ pub(super) fn end(
         return;
     }
     let is_timed = options.passes.get().is_none();
-    // Jumps begin anew at the end of their files, for as long as time goes on.
-    let jumps = *lowered.options.stride.get() != 0;
-    let goes_on = lowered.is_random && (is_timed || lowered.leaves_end) || jumps && is_timed;
+    let goes_round = is_timed && goes_round(settings, lowered, files);
+    let goes_on = lowered.is_random && (is_timed || lowered.leaves_end) || goes_round;
     if !settings.files.append || goes_on {
         return;
     }
@@ -79,6 +78,17 @@ pub(super) fn end(
         format!("file_append=1 ends the job where its files end, as with fio, whatever {name} says");
     let help = "leave file_append out, or use norandommap with random writes";
     faults.warn("fio.appends-once", place, message, help);
+}
+
+/// Whether jumps begin anew where they leave their files, for as long as time goes on: where the last block before that comes to the end,
+/// or over it, they stop there. Observed with fio 3.33.
+fn goes_round(settings: &Settings, lowered: &Lowered, files: u64) -> bool {
+    let Ok(jump) = u64::try_from(*lowered.options.stride.get()) else { return true };
+    let (Some(Size::Bytes(size)), None) = (settings.operations.size, settings.files.filesize) else {
+        return false;
+    };
+    let (each, block) = (size / files.max(1), lowered.smallest.max(1));
+    jump > 0 && each >= block && (each - 1) / (block + jump) * (block + jump) + block < each
 }
 
 /// Begins what the null engine appends behind an equal part of `size` in each of its `files`, whatever `offset` says: so long are

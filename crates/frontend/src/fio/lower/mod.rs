@@ -525,7 +525,7 @@ impl Lowering<'_> {
         // Jumps go round without a look at the cache: fio drops it where a position comes to the end, which they pass.
         let jumps = *lowered.options.stride.get() != 0 && settings.files.filesize.is_none();
         let goes_round = if jumps {
-            control.loops > 1 && !control.time_based
+            control.loops > 1 && !(control.time_based && control.runtime.is_some())
         } else {
             control.time_based || control.loops > 1 || settings.operations.io_size.is_some()
         };

@@ -41,7 +41,13 @@ pub(super) fn adapted(parsed: &ParsedJob, faults: &mut Faults) -> Option<(Parsed
         let option = if settings.has("bssplit") { "bssplit" } else { "bsrange" };
         faults.error("fio.refused", place(option), message, "use bs with one size");
     }
-    // Nothing is written that could be verified: fio makes its headers all the same, and finds nothing to compare.
+    // fio makes its headers all the same, and finds nothing to compare.
+    if settings.verify.kind != Settings::default().verify.kind {
+        let message = format!(
+            "verify has no effect with ioengine={name}, which writes nothing that could be read back"
+        );
+        faults.warn("fio.no-effect", place("verify"), message, "leave it out");
+    }
     settings.verify = Settings::default().verify;
     let files = settings.files.count.max(1);
     let file = match (settings.files.filesize, settings.operations.size) {

@@ -138,8 +138,7 @@ pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &m
     let stride = *options.stride.get();
     let wraps = u64::try_from(stride).is_ok_and(|jump| jump > 0 && wraps(settings, smallest.max(1), jump));
     let has_offset = settings.has("offset") || settings.has("offset_increment");
-    // Neither by what was asked for nor by places that no map goes with.
-    let is_mapped = options.coverage.get() != &Coverage::Independent || operations.lfsr;
+    let has_map = has_map(settings, *options.coverage.get());
     Lowered {
         options,
         rate,
@@ -154,7 +153,7 @@ pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &m
         passes_go_on: (is_mix && !is_random)
             || stride < 0
             || (wraps && !has_offset)
-            || (writes && is_random && !is_mapped),
+            || (writes && is_random && !has_map),
         leaves_end: !is_trimwrite && (wraps || leaves_end(settings, is_random, is_mix)),
     }
 }
@@ -172,6 +171,20 @@ fn wraps(settings: &Settings, block: u64, jump: u64) -> bool {
     of_each.map_or(jump.is_multiple_of(block), |length| length >= block && has_room(length))
 }
 
+/// Whether each place of a random job comes once in a pass: not with places that no map goes with, nor with operations that do not all
+/// jump.
+fn has_map(settings: &Settings, coverage: Coverage) -> bool {
+    let Operations { lfsr, percentage_random, postfix, .. } = &settings.operations;
+    let all_jump = percentage_random == &[100; 3] && !has_runs(postfix.as_deref());
+    *lfsr || coverage != Coverage::Independent && all_jump
+}
+
+/// Whether several operations go on from each jump.
+fn has_runs(postfix: Option<&str>) -> bool {
+    let number = postfix.unwrap_or_default().trim();
+    !number.is_empty() && number != "1"
+}
+
 /// See [`Lowered::leaves_end`].
 fn leaves_end(settings: &Settings, is_random: bool, is_mix: bool) -> bool {
     let Settings { operations, files, .. } = settings;
@@ -181,9 +194,7 @@ fn leaves_end(settings: &Settings, is_random: bool, is_mix: bool) -> bool {
         && files.open_at_once <= 1;
     if is_random {
         let has_map = (*lfsr || !no_random_map) && distribution == "random" && percentage_random == &[100; 3];
-        let number = postfix.as_deref().unwrap_or_default().trim();
-        let has_runs = !number.is_empty() && number != "1";
-        is_strided || has_runs || !has_map
+        is_strided || has_runs(postfix.as_deref()) || !has_map
     } else {
         is_strided || is_mix
     }
