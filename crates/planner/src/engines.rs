@@ -14,7 +14,8 @@ use crate::scene::{Load, Scene};
 use crate::targets::{Addressed, Class, Direct};
 use fathom_model::{CpuWork, Engine, Named, StatCall, StreamOptions};
 use fathom_schema::{
-    self as schema, EngineKind, IoMode, NameOperation, NoteKind, Pacing, Severity, Think, ring_bytes,
+    self as schema, EngineKind, EngineSettings, IoMode, NameOperation, NoteKind, Pacing, Severity, Think,
+    ring_bytes,
 };
 use fathom_units::{Bytes, Nanos, Ratio};
 
@@ -302,4 +303,14 @@ fn automatic(
     let message = format!("{name} is used because io_uring cannot be: {reason}{also}");
     remarks.note(NoteKind::Engine, Severity::Warn, message);
     kind
+}
+/// How operations go down that come at a rate: through the cache, libaio does each while it is handed over, and those behind it in a batch
+/// would wait for it as if the device took that long.
+pub(crate) fn batched(settings: EngineSettings, pacing: &Pacing) -> EngineSettings {
+    let is_done_there = matches!(settings.kind, EngineKind::Libaio(_)) && settings.mode == IoMode::Buffered;
+    let is_paced = matches!(pacing, Pacing::Open { .. });
+    if settings.exact_batches || !is_done_there || !is_paced {
+        return settings;
+    }
+    EngineSettings { batch_submit: 1, exact_batches: true, ..settings }
 }

@@ -297,7 +297,7 @@ impl Setting<'_> {
                 report_group: *report_group.get(),
                 engine: EngineSettings {
                     program: programs::run(section, kind, limits.time),
-                    ..engine_settings(&section.options, kind, mode, depth)
+                    ..engines::batched(engine_settings(&section.options, kind, mode, depth), &pacing)
                 },
                 queue_depth: depth,
                 workload,

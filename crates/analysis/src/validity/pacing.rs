@@ -358,6 +358,9 @@ fn arriving<'a, 'i>(until: Nanos, intervals: &'a [&'i Interval]) -> &'a [&'i Int
     &intervals[..within]
 }
 
+/// Share of the time with a full queue that has to be left beside a stop to tell what the device does in it.
+const MOVED_MIN: f64 = 0.1;
+
 /// Whether as many came due, in operations per second, as the device does with a full queue: in intervals in which its slots were in
 /// use, else in those in which most waited or was in flight. A burst at the end leaves as much waiting as an overload does.
 fn exceeds_full_queue(
@@ -385,7 +388,12 @@ fn exceeds_full_queue(
     let stood_ns = stop.filter(|_| apart.is_empty()).map_or(0, |stop| stop.length.0);
     let busy = if apart.is_empty() { busy } else { apart };
     let done: u64 = busy.iter().map(|interval| operations(&interval.tally)).sum();
-    let Iops(does) = Iops::of(done, Nanos(length(&busy).saturating_sub(stood_ns)));
+    let left_ns = length(&busy).saturating_sub(stood_ns);
+    // Where that is next to nothing, as of a stop to the end, the queue was full of what waited for it alone.
+    if stood_ns > 0 && (left_ns as f64) < MOVED_MIN * length(&busy) as f64 {
+        return false;
+    }
+    let Iops(does) = Iops::of(done, Nanos(left_ns));
     asked >= does
 }
 

@@ -51,7 +51,11 @@ pub(super) fn single_stop(measured: &Measured, intervals: &[&Interval]) -> Optio
     let (at, most) = sums.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let is_apart = |other: usize| other.abs_diff(at) >= window;
     let is_single = !sums.iter().enumerate().any(|(other, sum)| is_apart(other) && *sum > most * MISSING_MIN);
-    let would_do = rate * longest.as_secs_f64();
+    // Of a stop that lasts beyond the end, only what lies before it is missing.
+    let is_still = |one: &&(Nanos, Nanos, u64)| (one.2 as f64) < MISSING_MIN * rate * seconds(one);
+    let still_s: f64 = all.iter().rev().take_while(is_still).map(seconds).sum();
+    let within_s = if still_s > 0.0 { still_s + usual_s } else { f64::INFINITY };
+    let would_do = rate * longest.as_secs_f64().min(within_s);
     let is_stop = is_single && (MISSING_MIN * would_do..=would_do / MISSING_MIN).contains(&most);
     is_stop.then(|| Stop { length: longest, from: all[at].0, to: all[at + window - 1].1 })
 }

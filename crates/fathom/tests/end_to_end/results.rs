@@ -281,6 +281,10 @@ fn one_stop_is_no_overload() {
         (800, "\"280s for 10s\"", "300s"),
         (800, "\"26s for 2s\"", "30s"),
         (800, "\"8500ms for 800ms\"", "10s"),
+        // To the end, and beyond it.
+        (100, "\"55s for 5s\"", "60s"),
+        (100, "\"55500ms for 20s\"", "60s"),
+        (100, "\"40s for 20s\"", "60s"),
     ] {
         for depth in [1, 4, 64, 65_536] {
             assert!(!told(depth, rate, stall, time), "{rate}/s, {stall} of {time}, depth {depth}");
@@ -310,6 +314,23 @@ fn one_stop_is_no_overload() {
     assert_eq!((verdict(1, 800, 0), verdict(1, 1100, 99)), ("met".into(), "overloaded".into()));
     // Each worker has a device of its own.
     assert_eq!((verdict(4, 3200, 0), verdict(4, 4400, 99)), ("met".into(), "overloaded".into()));
+}
+
+/// For as long as an operation takes after a ramp, all that is done had begun in it.
+#[test]
+fn behind_a_ramp_nothing_stands_still_for_as_long_as_operations_take() {
+    for (service, depth) in [("constant 10ms", 96), ("constant 10ms", 97), ("exponential 10ms", 103)] {
+        let bench = Bench::new();
+        bench.write(
+            "ramp.toml",
+            format!(
+                "[target.s]\nkind = \"sim\"\nsize = \"1GiB\"\nservice_time = \"{service}\"\n[workload.w]\n\
+                 access = \"random\"\n[stream.s]\nqueue_depth = {depth}\n[stage.m]\nramp = \"5s\"\ntime = \"10s\"\n"
+            ),
+        );
+        let report = bench.fathom("run ramp.toml --quiet").expect(0, &[]).out.clone();
+        assert!(!report.contains("throughput stopped"), "{service}, depth {depth}: {report}");
+    }
 }
 
 /// Where operations or bytes end it, what waits then is done all the same, and arrivals have come to an end long before.

@@ -544,6 +544,9 @@ fn regular_stops(seconds: &[Second], usual: &Usual, view: &StepView<'_>) -> Opti
     Series::of(stalls, &cells, length)
 }
 
+/// Times the longest that operations usually take that is no stall behind a ramp.
+const AS_USUAL_TIMES: f64 = 1.5;
+
 /// A stall at the very start that began in the ramp: what was in flight through it counts nowhere, so that no operation tells
 /// how long it took, but in flight it was.
 fn since_the_ramp(
@@ -567,6 +570,10 @@ fn since_the_ramp(
     // It ended within the next, unless that made up for it.
     let in_next = Some(lost(&seconds[to])).filter(|lost| *lost >= LOST_MIN * seconds[to].length);
     let lost_s = seconds[..to].iter().map(lost).sum::<f64>() + in_next.unwrap_or(0.0);
+    // For as long as an operation takes, all that is done had begun in the ramp, also where nothing stands still.
+    if lost_s <= AS_USUAL_TIMES * usual.slowest_s {
+        return None;
+    }
     Some(Stall {
         from: 0,
         to: to + usize::from(in_next.is_some()),
