@@ -285,7 +285,7 @@ options! {
     cpu_work: CpuWork = CpuWork::Spin, Kind::Choice(CpuWork::WORDS), fio "cpumode", example "\"sort\"";
     /// Whether the stream ends when the last stream of its stage that has not the engine cpuio has ended.
     end_with_io: bool = false, Kind::Flag, fio "exit_on_io_done", example "true";
-    /// I/Os handed over in one system call, where there is room for them in the queue. Defaults to as many as suit the device, up to the queue depth.
+    /// I/Os handed over in one system call, where there is room for them in the queue. Defaults to as many as suit the device, up to the queue depth; at a rate to one where libaio goes through the page cache, as it does each while it is handed over.
     batch_submit: u32, Kind::Count { min: 1, max: 65_536 }, fio "iodepth_batch", example "16";
     /// Completions waited for when the queue is full.
     batch_complete: u32 = 1, Kind::Count { min: 1, max: 65_536 }, fio "iodepth_batch_complete_min", example "8";

@@ -70,6 +70,11 @@ fn arrivals_issued_late_beside_free_slots() {
     let busy = &mut stopped.steps[0].intervals[3].tally;
     (busy.arrivals_late, busy.in_flight_ns) = (500, f64::from(depth) * 1e9);
     check(&stopped, &[]);
+    // The slots of the null engine are taken for no time but the generator's own; what waits to the end is told as an overload.
+    let mut null = stopped.clone();
+    null.steps[0].started.step.streams[0].engine.kind = EngineKind::Null;
+    let found = |record: &Record| findings(record).iter().any(|finding| finding.id == "pacing.issued-late");
+    assert!(found(&null) && !found(&stopped));
     let Pacing::Open { rate, course, backlog, .. } = open(1000.0) else { unreachable!() };
     let arrival = Arrival::OnOff { on_ns: 1_000_000_000, off_ns: 1_000_000_000 };
     check(&idle(Pacing::Open { rate, arrival, course, backlog }, 300_000_000), &[]);
