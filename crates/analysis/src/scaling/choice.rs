@@ -13,7 +13,7 @@ use super::remarks::{
 };
 use super::resample::{AGAIN_MIN, resample};
 use super::rivals::{Resampled, hull, rivals, unmeasured_peak};
-use super::verdict::{Verdict, is_fall_shown, kinks_at_last};
+use super::verdict::{Verdict, is_fall_shown};
 use crate::statistics::{f_beyond, runs_p};
 
 /// Residual that a law may leave, as a share: beyond it the curve is not this law. A tenth is what someone who
@@ -205,8 +205,7 @@ pub fn answers(
     let within = |figure: Option<Estimate>| figure.filter(|figure| figure.value >= smallest);
     let units_between = law.filter(|_| bends).and_then(|law| units_between(&law, &loads));
     let best = best(&loads).map_or(Operating { n: 0.0, x: 0.0 }, |load| Operating { n: load.n, x: load.x });
-    let is_unsure = |law| kinks_at_last(&law, &loads) || refuted::is_passed(&law, &loads);
-    let tells_by_one = bends && (gap.is_some() || law.is_some_and(is_unsure));
+    let tells_by_one = bends && (gap.is_some() || law.is_some_and(|law| refuted::is_unsure(&law, &loads)));
     let ceiling = passed
         .or_else(|| {
             ceiling(
@@ -216,8 +215,7 @@ pub fn answers(
             )
         })
         .filter(|_| bends)
-        .map(|found| if tells_by_one { from_below(found) } else { found })
-        .map(|found| Estimate { value: found.value.max(if tells_by_one { best.x } else { 0.0 }), ..found });
+        .map(|found| if tells_by_one { refuted::open(found, best.x) } else { found });
     let is_ceiling_open =
         bends && gap.is_some() || ceiling.is_some_and(|ceiling| tells_by_one || is_open(&ceiling, &best));
     if is_ceiling_open && verdict == Verdict::Capped {
@@ -231,7 +229,7 @@ pub fn answers(
     };
     let free_knee = estimate_over(&unbounded, |rival| &rival.unbounded, &Law::knee);
     let knee = within(joined(estimate(&Law::knee), free_knee).map(known)).filter(|_| bends);
-    let nearly = |found: Estimate| at_a_kink(known(found), &resampled, knee);
+    let nearly = |found| refuted::reached(at_a_kink(known(found), &resampled, knee), law, &loads);
     let lawless = lone.map_or_else(|| lawless(&fits, chosen, &loads), |_| Some(Lawless::OneMeasurement));
     Answers {
         lawless,
@@ -243,8 +241,7 @@ pub fn answers(
         n_at_95_percent: within(match law {
             Some(_) if verdict == Verdict::Linear => None,
             Some(_) if passed.is_some() || peaks_between.is_some() => curve::share_of_best(points, 0.95),
-            Some(law) => n_at_95_percent(&law, &resampled, &estimate, points, weighting)
-                .map(|found| refuted::reached(nearly(found), &law, &loads)),
+            Some(law) => n_at_95_percent(&law, &resampled, &estimate, points, weighting).map(nearly),
             None => curve::share_of_best(points, 0.95),
         })
         // What is flat has it at the smallest load, whatever a law says of smaller ones.

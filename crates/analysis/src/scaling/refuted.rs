@@ -2,10 +2,11 @@
 //! of, and a load for 95 % of the most beyond loads that gave as much. Fits nothing.
 
 use super::curve::Load;
-use super::estimate::Estimate;
+use super::estimate::{Estimate, from_below};
 use super::fit::Point;
 use super::law::Law;
 use super::resample::AGAIN_MIN;
+use super::verdict::kinks_at_last;
 
 /// Share by which the largest load has to bring more than any other for throughput to grow still.
 const GROWTH_MIN: f64 = 0.10;
@@ -14,8 +15,18 @@ const HELD_MIN: f64 = 0.999;
 /// Share of a law's most that a load has to bring to have come to it, and to have brought 95 % of it whatever it lies off by.
 const REACHED_MIN: f64 = 0.97;
 
+/// Whether the end of what a law says hangs on the largest load alone, or is refuted by it.
+pub(super) fn is_unsure(law: &Law, loads: &[Load]) -> bool {
+    kinks_at_last(law, loads) || is_passed(law, loads)
+}
+
+/// A ceiling that is known from below alone, and by nothing more than the most that was measured.
+pub(super) fn open(ceiling: Estimate, most: f64) -> Estimate {
+    Estimate { value: ceiling.value.max(most), ..from_below(ceiling) }
+}
+
 /// Whether throughput still grows where it has come to the ceiling, or past it, that a law only approaches.
-pub(super) fn is_passed(law: &Law, loads: &[Load]) -> bool {
+fn is_passed(law: &Law, loads: &[Load]) -> bool {
     let [before @ .., last] = loads else { return false };
     let Some(ceiling) = law.ceiling().filter(|_| law.peak().is_none()) else { return false };
     let most_before = before.iter().map(|load| load.x).fold(0.0, f64::max);
@@ -42,8 +53,9 @@ pub(super) fn is_noiseless(points: &[Point]) -> bool {
 }
 
 /// The load for 95 % of a law's most, which is no larger than one that brought as much.
-pub(super) fn reached(found: Estimate, law: &Law, loads: &[Load]) -> Estimate {
-    let brings = |load: &&Load| law.most().is_some_and(|most| load.x >= REACHED_MIN * most);
+pub(super) fn reached(found: Estimate, law: Option<Law>, loads: &[Load]) -> Estimate {
+    let most = law.and_then(|law| law.most());
+    let brings = |load: &&Load| most.is_some_and(|most| load.x >= REACHED_MIN * most);
     let (Some(first), Some(last)) = (loads.iter().find(brings), loads.last()) else { return found };
     if found.value <= last.n {
         return found;
@@ -123,9 +135,9 @@ mod tests {
         let loads = crate::scaling::curve::by_load(&[Point { n: 1.0, x: 100.0 }, Point { n: 8.0, x: 780.0 }]);
         let law = Law::SoftMin { slope: 100.0, cap: 800.0, sharpness: 1.0 };
         let far = Estimate { value: 152.0, interval: Some((100.0, 200.0)) };
-        let found = reached(far, &law, &loads);
+        let found = reached(far, Some(law), &loads);
         assert_eq!((found.value, found.interval), (8.0, Some((8.0, 200.0))));
         let near = Estimate { value: 7.0, interval: None };
-        assert_eq!(reached(near, &law, &loads), near);
+        assert_eq!(reached(near, Some(law), &loads), near);
     }
 }

@@ -109,7 +109,6 @@ const BENT_SHARE: f64 = 0.85;
 const SLOPE_SHARE: f64 = 0.3;
 
 /// Whether the largest load brings so much of what others do for each operation in flight that it may be on a straight line with them.
-
 fn keeps_its_slope(loads: &[curve::Load]) -> bool {
     let mut of_each: Vec<f64> = loads.iter().map(|load| load.x / load.n).collect();
     let Some(&last) = of_each.last() else { return false };
