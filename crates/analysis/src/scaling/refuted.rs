@@ -104,7 +104,7 @@ mod tests {
         }
     }
 
-    /// A kink that two loads lie beyond is one still, also where the largest of the others lies next to it.
+    /// A kink that two loads lie beyond is one still.
     #[test]
     fn a_cap_that_two_loads_hold_is_told() {
         let loads = [1.0_f64, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];

@@ -54,9 +54,9 @@ pub(super) fn set(
         }
         Some(Size::Bytes(io_size)) => {
             options.bytes.set(Amount::Bytes(Bytes(io_size)), io_size_span);
-            // Observed with fio 3.33: where no pass ends by itself, one goes on to io_size. Of sequential ones where the engine waits for
-            // each operation.
-            if lowered.passes_go_on && (loops_go_on || lowered.is_random) {
+            // Observed with fio 3.33: where no pass ends by itself, one goes on to io_size. Of sequential ones, and of those that are so in
+            // part, where the engine waits for each operation.
+            if lowered.passes_go_on && (loops_go_on || lowered.is_random && lowered.all_jump) {
                 options.pass_bytes.set(Bytes(io_size.max(size.unwrap_or(0))), io_size_span);
             }
         }

@@ -35,6 +35,8 @@ pub(super) struct Lowered {
     pub(super) is_random: bool,
     /// Whether each trim is followed by a write.
     pub(super) is_trimwrite: bool,
+    /// Whether each operation goes to a place of its own, where places are random.
+    pub(super) all_jump: bool,
     /// Whether a pass goes on to `io_size`, even where that is more than `size`.
     pub(super) passes_go_on: bool,
     /// Whether neither the end of what is there nor that all of its blocks were touched ends a pass.
@@ -138,7 +140,7 @@ pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &m
     let stride = *options.stride.get();
     let wraps = u64::try_from(stride).is_ok_and(|jump| jump > 0 && wraps(settings, smallest.max(1), jump));
     let has_offset = settings.has("offset") || settings.has("offset_increment");
-    let has_map = has_map(settings, *options.coverage.get());
+    let goes_on = is_random && goes_on_at_random(operations, writes, *options.coverage.get());
     Lowered {
         options,
         rate,
@@ -150,10 +152,8 @@ pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &m
         smallest,
         is_random,
         is_trimwrite,
-        passes_go_on: (is_mix && !is_random)
-            || stride < 0
-            || (wraps && !has_offset)
-            || (writes && is_random && !has_map),
+        all_jump: all_jump(operations),
+        passes_go_on: (is_mix && !is_random) || stride < 0 || (wraps && !has_offset) || goes_on,
         leaves_end: !is_trimwrite && (wraps || leaves_end(settings, is_random, is_mix)),
     }
 }
@@ -171,12 +171,15 @@ fn wraps(settings: &Settings, block: u64, jump: u64) -> bool {
     of_each.map_or(jump.is_multiple_of(block), |length| length >= block && has_room(length))
 }
 
-/// Whether each place of a random job comes once in a pass: not with places that no map goes with, nor with operations that do not all
-/// jump.
-fn has_map(settings: &Settings, coverage: Coverage) -> bool {
-    let Operations { lfsr, percentage_random, postfix, .. } = &settings.operations;
-    let all_jump = percentage_random == &[100; 3] && !has_runs(postfix.as_deref());
-    *lfsr || coverage != Coverage::Independent && all_jump
+/// Whether no pass of a random job ends by itself: where places come as they may, of jobs that write, and where some operations go on from
+/// others. Observed with fio 3.33.
+fn goes_on_at_random(operations: &Operations, writes: bool, coverage: Coverage) -> bool {
+    !operations.lfsr && (!all_jump(operations) || writes && coverage == Coverage::Independent)
+}
+
+/// Whether each operation goes to a place of its own.
+fn all_jump(operations: &Operations) -> bool {
+    operations.percentage_random == [100; 3] && !has_runs(operations.postfix.as_deref())
 }
 
 /// Whether several operations go on from each jump.
