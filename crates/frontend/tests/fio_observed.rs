@@ -120,3 +120,13 @@ fn names_are_not_verified() {
         check(&format!("ioengine=filecreate\nsize=1m\nbs=1m\nrw=write\n{verify}"), &[], &["verify"], codes);
     }
 }
+
+/// Of what is random in part, each loop goes on to `io_size` where the engine waits for each operation, and to `size` where not.
+#[test]
+fn loops_that_are_random_in_part_go_on_by_the_engine() {
+    for options in ["rw=randwrite:4", "rw=randread\npercentage_random=50"] {
+        let options = format!("{options}\nbs=4k\nsize=256k\nio_size=512k\nloops=2");
+        check(&options, &["pass_bytes = \"512KiB\""], &[], &[]);
+        check(&format!("{options}\nioengine=libaio"), &[], &["pass_bytes"], &[]);
+    }
+}
