@@ -86,6 +86,8 @@ pub struct FioEntry {
     pub workers: Vec<FioWorkers>,
     /// Print `total_err` and `first_error`, as fio does when it was told to go on after errors.
     pub continues_on_error: bool,
+    /// `latency_percentile`, and the microseconds of `latency_window`, of the last of them.
+    pub kept_latency: (f64, u64),
     /// Percentiles to print, 0 to 100.
     pub percentiles: Vec<f64>,
     /// Digits behind the point of a percentile's name in the normal report.

@@ -311,6 +311,7 @@ fn entry(worker: Option<usize>) -> FioEntry {
             99.99,
         ],
         clat_percentiles: true,
+        kept_latency: (100.0, 0),
         ..FioEntry::default()
     }
 }

@@ -417,6 +417,7 @@ impl FromStr for LatencyGoal {
             text.split_once(['>', '=']).filter(|(before, _)| !before.contains('<'))
         {
             let (statistic, limit) = (statistic.trim(), limit.trim_start_matches(['>', '=']).trim());
+            quantile(statistic)?;
             return Err(format!("{text}: a latency is kept by staying below it; write {statistic}<{limit}"));
         }
         let (statistic, limit) = text.split_once('<').unwrap_or(("mean", text));
@@ -425,19 +426,20 @@ impl FromStr for LatencyGoal {
         if limit.0 == 0 {
             return Err(format!("{text}: no operation takes no time; write for example p99<1ms"));
         }
-        let quantile = match statistic.trim() {
-            "mean" => None,
-            other => {
-                let percent = other.strip_prefix('p').and_then(|number| number.parse::<f64>().ok());
-                let inside = percent.filter(|percent| *percent > 0.0 && *percent < 100.0);
-                Some(
-                    inside.ok_or_else(|| format!("{other} is neither mean nor a percentile such as p99"))?
-                        / 100.0,
-                )
-            }
-        };
-        Ok(Self { quantile, limit })
+        Ok(Self { quantile: quantile(statistic.trim())?, limit })
     }
+}
+
+/// The quantile that a statistic of latency names, 0 to 1; of the mean none.
+fn quantile(statistic: &str) -> Result<Option<f64>, String> {
+    if statistic == "mean" {
+        return Ok(None);
+    }
+    let percent = statistic.strip_prefix('p').and_then(|number| number.parse::<f64>().ok());
+    let inside = percent.filter(|percent| *percent > 0.0 && *percent < 100.0);
+    let percent =
+        inside.ok_or_else(|| format!("{statistic} is neither mean nor a percentile such as p99"))?;
+    Ok(Some(percent / 100.0))
 }
 
 #[cfg(test)]
@@ -472,6 +474,7 @@ mod tests {
         check("p100<1ms", "p100 is neither mean nor a percentile such as p99");
         check("p99>5ms", "p99>5ms: a latency is kept by staying below it; write p99<5ms");
         check("mean >= 5ms", "mean >= 5ms: a latency is kept by staying below it; write mean<5ms");
+        check("iops>5", "iops is neither mean nor a percentile such as p99");
         check("p99=5ms", "p99=5ms: a latency is kept by staying below it; write p99<5ms");
         check("p99<0ms", "p99<0ms: no operation takes no time; write for example p99<1ms");
     }

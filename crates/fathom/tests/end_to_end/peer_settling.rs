@@ -87,6 +87,17 @@ fn a_depth_is_found_as_the_peer_finds_it() {
         let ms = document["read"]["runtime"].as_u64().expect("a count");
         assert!((95..300).contains(&ms), "one window is measured, not {ms} ms");
     }
+    // Without a target nothing is looked for, and what would be kept is told all the same; without a window it is 0.
+    let few = "--ioengine=psync --size=64k --filename=f";
+    for (options, expect) in [
+        ("--latency_percentile=99 --latency_window=1s", [0.0, 99.0, 1e6]),
+        ("--latency_target=10ms", [1e7, 100.0, 0.0]),
+    ] {
+        for document in both(&format!("{few} {options}"), 0, "") {
+            let shown = ["latency_target", "latency_percentile", "latency_window"].map(|key| document[key].as_f64());
+            assert_eq!(shown, expect.map(Some), "{options}: {document:#}");
+        }
+    }
     // To fio the search raises the depth also where the engine waits for each operation.
     let waits = "--ioengine=psync --size=1m --filename=f --iodepth=8 --latency_window=100ms --time_based --runtime=9 --latency_percentile=99";
     for document in both(&format!("{waits} --latency_target=1s"), 0, "") {

@@ -60,3 +60,10 @@ pub(crate) struct Demands {
     /// Microseconds of a sample; 0: fio's own.
     pub(crate) steady_every: u64,
 }
+
+impl Demands {
+    /// See `JobClone::kept_latency`.
+    pub(crate) fn kept_latency(&self) -> (f64, u64) {
+        (self.latency_percent.unwrap_or(100.0), self.latency_window)
+    }
+}

@@ -51,6 +51,9 @@ pub struct JobClone {
     pub group_reporting: bool,
     /// Whether it goes on after errors (`continue_on_error`), which are then counted in outputs.
     pub continues_on_error: bool,
+    /// What a search for a queue depth is to keep, whether there is one or not: share of the operations in percent
+    /// (`latency_percentile`), and the microseconds of a window (`latency_window`).
+    pub kept_latency: (f64, u64),
     /// Percentages of the percentiles to report.
     pub percentiles: Vec<f64>,
     /// Digits behind the point of their names.

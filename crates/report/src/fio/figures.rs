@@ -187,8 +187,8 @@ impl<'a> EntryFigures<'a> {
 
     /// How its queue depth is found: target in nanoseconds, percent of the operations, window in microseconds.
     pub(super) fn depth_search(&self) -> (u64, f64, u64) {
-        let search = self.sums.depth_search;
-        search.map_or((0, 100.0, 0), |rule| (rule.target.0, rule.share * 100.0, rule.window.0 / 1000))
+        let (percent, window_us) = self.entry.kept_latency;
+        (self.sums.depth_search.map_or(0, |rule| rule.target.0), percent, window_us)
     }
 
     pub(super) fn depths(&self) -> [f64; 7] {

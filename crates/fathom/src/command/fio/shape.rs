@@ -53,6 +53,7 @@ pub(super) fn shape(
                 entry.clat_percentiles = clone.clat_percentiles;
                 entry.lat_percentiles = clone.lat_percentiles;
                 entry.continues_on_error = clone.continues_on_error;
+                entry.kept_latency = clone.kept_latency;
                 entry.queue_depth = queue_depth;
             }
             None => entries.push(FioEntry {
@@ -65,6 +66,7 @@ pub(super) fn shape(
                 queue_depth,
                 workers,
                 continues_on_error: clone.continues_on_error,
+                kept_latency: clone.kept_latency,
                 percentiles: clone.percentiles.clone(),
                 percentile_digits: clone.percentile_digits,
                 slat_percentiles: clone.slat_percentiles,

@@ -399,6 +399,7 @@ impl Lowering<'_> {
             is_reported: report.stats,
             group_reporting: report.group_reporting,
             continues_on_error: parsed.settings.control.continues.contains(&true),
+            kept_latency: settings.demands.kept_latency(),
             percentiles: report.percentiles.clone(),
             percentile_digits: report.percentile_digits,
             unified: report.unified,
