@@ -94,7 +94,8 @@ fn a_depth_is_found_as_the_peer_finds_it() {
         ("--latency_target=10ms", [1e7, 100.0, 0.0]),
     ] {
         for document in both(&format!("{few} {options}"), 0, "") {
-            let shown = ["latency_target", "latency_percentile", "latency_window"].map(|key| document[key].as_f64());
+            let shown =
+                ["latency_target", "latency_percentile", "latency_window"].map(|key| document[key].as_f64());
             assert_eq!(shown, expect.map(Some), "{options}: {document:#}");
         }
     }
