@@ -585,7 +585,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         self.engine.submit()?;
         let accepted = self.clock.now();
         let took = accepted.since(submitted).0;
-        let counts = self.state != State::Ramp;
+        let counts = self.state != State::Ramp || self.stream.limits.ramp_counts;
         if let [slot] = self.staged[..] {
             let slot = &mut self.slots[slot as usize];
             slot.accepted = accepted;

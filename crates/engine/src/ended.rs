@@ -225,9 +225,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
     /// Keeps an operation by itself; a cell that has no room for another goes at once.
     #[inline(never)]
     fn keep_row(&mut self, slot: &Slot, moved: u64, completed: Nanos) {
-        // What an error ends in its ramp is of the ramp to its end.
-        let is_of_ramp = self.state == State::Ramp
-            || self.recorder.phase() == Phase::Ramp && !self.stream.limits.ramp_counts;
+        // What comes to its end in its ramp is of the ramp to its end: whether that counts is known too late for single operations.
+        let is_of_ramp = self.state == State::Ramp || self.recorder.phase() == Phase::Ramp;
         if !self.recorder.keeps_rows || is_of_ramp || slot.operation.kind == OperationKind::Sync {
             return;
         }

@@ -417,7 +417,6 @@ fn beside_of_workload(options: &WorkloadOptions) -> Beside {
                 (options.verify_dump.span(), "verify_dump"),
                 (options.verify_sequence.span(), "verify_sequence"),
                 (options.verify_seed.span(), "verify_seed"),
-                (options.verify_only.span(), "verify_only"),
                 (options.verify_trim.span(), "verify_trim"),
             ],
         ),

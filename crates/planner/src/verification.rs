@@ -23,7 +23,17 @@ pub(crate) fn draft(
     remarks: &mut Remarks,
 ) -> Option<Verification> {
     let options = &section.options;
-    let Some(protection) = protection(*options.verify.get()) else { return Some(Verification::Off) };
+    let Some(protection) = protection(*options.verify.get()) else {
+        if *options.verify_only.get() {
+            // Left out, the word would let a job write over what it was to check.
+            let message =
+                format!("the workload \"{}\" is only to verify, and does not say how", section.name);
+            let help = "add verify = \"crc32c\", or what it was written with; without verify_only it writes";
+            remarks.error("plan.verify", options.verify_only.span(), message, help);
+            return None;
+        }
+        return Some(Verification::Off);
+    };
     let place = options.verify.span();
     let pattern: Vec<schema::PatternPiece> = options.verify_pattern.get().map_or_else(Vec::new, |pattern| {
         let piece = |piece: &PatternPiece| match piece {

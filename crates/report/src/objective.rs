@@ -119,10 +119,7 @@ fn limits(found: &Objective) -> Table {
         let Margin { goal, worst_s: worst, left, together_s, is_split: _, is_single: _ } = margin;
         let side = if *left >= 0.0 { "below" } else { "above" };
         let share = number((left.abs() * 1000.0).round() / 10.0);
-        let is_of_it = |trial: &&Trial| found.rate.is_some_and(|rate| (trial.rate / rate - 1.0).abs() < 1e-4);
-        let needs =
-            found.trials.iter().filter(is_of_it).filter_map(|trial| trial.needs.get(at).copied()?).max();
-        let worst = match needs {
+        let worst = match needs(found, at) {
             None => time(*worst),
             Some(needs) => format!("{}, largest {}", too_few_for(needs), time(*worst)),
         };
@@ -139,6 +136,12 @@ fn limits(found: &Objective) -> Table {
         rows: found.margins.iter().enumerate().map(row).collect(),
         remark: None,
     }
+}
+
+/// How many operations the trials at the rate would have needed for the statistic of a limit; `None` where they had them.
+fn needs(found: &Objective, limit: usize) -> Option<u64> {
+    let is_of_it = |trial: &&Trial| found.rate.is_some_and(|rate| (trial.rate / rate - 1.0).abs() < 1e-4);
+    found.trials.iter().filter(is_of_it).filter_map(|trial| trial.needs.get(limit).copied()?).max()
 }
 
 fn tried(found: &Objective, goals: &[LatencyGoal]) -> Table {
@@ -312,22 +315,28 @@ fn not_met(found: &Objective) -> String {
 /// The limit to which the least is left, or that is exceeded by the most; of a single one there is no doubt.
 fn tightest(found: &Objective) -> String {
     match least(found) {
-        Some(least) if found.margins.len() > 1 => least.goal.to_string(),
+        Some((_, least)) if found.margins.len() > 1 => least.goal.to_string(),
         _ => "the limit".to_owned(),
     }
 }
 
 /// What exceeds its limit by most, `above` being by how much.
 fn too_long(found: &Objective, above: &str) -> String {
-    match least(found).map(|least| least.goal) {
-        Some(goal) => format!("their {} is {above} above {}", goal.statistic(), goal.limit.in_full()),
-        None => format!("{above} above the limit"),
+    let Some((at, goal)) = least(found).map(|(at, least)| (at, least.goal)) else {
+        return format!("{above} above the limit");
+    };
+    let limit = goal.limit.in_full();
+    match needs(found, at) {
+        None => format!("their {} is {above} above {limit}", goal.statistic()),
+        Some(_) => {
+            format!("their largest latency, which stands for {}, is {above} above {limit}", goal.statistic())
+        }
     }
 }
 
-/// The margin that is least.
-fn least(found: &Objective) -> Option<&Margin> {
-    found.margins.iter().min_by(|a, b| a.left.total_cmp(&b.left))
+/// The margin that is least, and which it is.
+fn least(found: &Objective) -> Option<(usize, &Margin)> {
+    found.margins.iter().enumerate().min_by(|a, b| a.1.left.total_cmp(&b.1.left))
 }
 
 /// Which of several limits a rate did not keep, in brackets; nothing of a single one, and of a rate that was not done.
@@ -629,18 +638,22 @@ mod tests {
 
     #[test]
     fn of_several_limits_the_one_that_decides_is_named() {
-        let trial = |rate: f64, p99_s: f64, state: State| Trial {
-            rate,
-            offered: rate,
-            done: rate,
-            latencies_s: vec![0.0015, p99_s],
-            intervals_s: vec![(0.0014, 0.0016), (p99_s - 1e-4, p99_s + 1e-4)],
-            needs: vec![None, None],
-            state,
-            held_back: None,
-        };
         let goal = "p99<5ms".parse().expect("a goal");
-        let of = |wanted: Option<f64>, p99_s: f64, state: State, trials_take_s: Option<f64>| {
+        let with = |needs: Option<u64>,
+                    wanted: Option<f64>,
+                    p99_s: f64,
+                    state: State,
+                    trials_take_s: Option<f64>| {
+            let trial = |rate: f64, p99_s: f64, state: State| Trial {
+                rate,
+                offered: rate,
+                done: rate,
+                latencies_s: vec![0.0015, p99_s],
+                intervals_s: vec![(0.0014, 0.0016), (p99_s - 1e-4, p99_s + 1e-4)],
+                needs: vec![None, needs],
+                state,
+                held_back: None,
+            };
             let tight = Margin {
                 goal,
                 worst_s: p99_s,
@@ -669,6 +682,7 @@ mod tests {
             };
             sentence(&found, wanted)
         };
+        let of = |wanted, p99_s, state, trials_take_s| with(None, wanted, p99_s, state, trials_take_s);
         let to_spare = "Met: 500/s are carried, with 10 % to spare to p99 < 5.00 ms.";
         assert_eq!(of(Some(500.0), 0.0045, State::Met, None), to_spare);
         let above = "Not met: 500/s are carried, but their p99 is 10 % above 5.00 ms.";
@@ -677,6 +691,9 @@ mod tests {
         assert_eq!(of(None, 0.0045, State::Met, None), between);
         let luck = "Met: 500/s are carried, with 10 % to spare to p99 < 5.00 ms, possibly by chance: each trial would have to last 73.0 s.";
         assert_eq!(of(Some(500.0), 0.0045, State::Met, Some(73.0)), luck);
+        // Too few operations for a percentile: the largest latency stands for it, and is called so.
+        let too_few = "Not met: 500/s are carried, but their largest latency, which stands for p99, is 10 % above 5.00 ms.";
+        assert_eq!(with(Some(93), Some(500.0), 0.0055, State::NotMet, None), too_few);
         // What all of its trials miss by far is no bout that some have and some do not.
         let far = "Not met: 500/s are carried, but their p99 is 2000 % above 5.00 ms.";
         assert_eq!(of(Some(500.0), 0.105, State::NotMet, Some(73.0)), far);

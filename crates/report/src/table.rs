@@ -38,8 +38,10 @@ pub(crate) const fn spare(title: &'static str, dispensable: u8) -> Column {
 const GAP: usize = 2;
 /// A last column of words is wrapped to no less than this.
 const WORDS_MIN: usize = 16;
-/// The first column is cut to no less than this.
+/// The first column is cut to no less than this,
 const NAME_MIN: usize = 8;
+/// and to no less than this, which holds a limit such as `p99.9 < 1.25 ms`, where breaking the table keeps more of it.
+const NAME_KEPT: usize = 16;
 
 /// The table's lines, heading first, each indented by two and at most `width` wide where the cells allow it: first
 /// dispensable columns go, then words in the last column are wrapped or the first column is cut, then the table is broken into parts under one another, each
@@ -79,7 +81,13 @@ pub(crate) fn lines(columns: &[Column], rows: &[Vec<String>], width: usize) -> V
         });
         return std::iter::once(heading).chain(cells.collect::<Vec<_>>()).collect();
     }
-    let name = full(first).saturating_sub(total(&kept).saturating_sub(width)).max(NAME_MIN.min(full(first)));
+    let cut = full(first).saturating_sub(total(&kept).saturating_sub(width));
+    // Where the table is broken all the same, nothing is gained by cutting more than each part needs.
+    let widest = kept[1..].iter().filter(|&&at| columns[at].right).map(|&at| full(at)).max().unwrap_or(0);
+    let names: usize = kept[1..].iter().take_while(|&&at| !columns[at].right).map(|&at| full(at) + GAP).sum();
+    let in_parts = full(first).min(width.saturating_sub(names + widest + 2 * GAP));
+    let name = if cut >= NAME_KEPT.min(full(first)) { cut } else { in_parts };
+    let name = name.max(NAME_MIN.min(full(first)));
     let width_of = |at: usize| if at == first { name } else { full(at) };
     let parts = broken(columns, &kept, &width_of, width);
     let part_lines = |part: &Vec<usize>| {
@@ -232,6 +240,21 @@ mod tests {
                 "  name  kind       max",
                 "  log   read   10.0 ms",
                 "        write      4 s",
+            ]
+        );
+    }
+
+    #[test]
+    fn names_are_whole_where_the_table_is_broken_all_the_same() {
+        let columns = [left("limit"), right("worst"), right("together")];
+        let cells = rows(&[&["p99.9 < 1.25 ms", "n/a, largest 7.39 ms", "5.31 ms"]]);
+        assert_eq!(
+            lines(&columns, &cells, 40),
+            [
+                "  limit                           worst",
+                "  p99.9 < 1.25 ms  n/a, largest 7.39 ms",
+                "  limit            together",
+                "  p99.9 < 1.25 ms   5.31 ms",
             ]
         );
     }

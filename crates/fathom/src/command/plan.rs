@@ -4,10 +4,11 @@ use crate::cli::PlanArgs;
 use crate::command::store_folder;
 use crate::exit::Exit;
 use crate::session::{self, Planned};
-use crate::{diagnose, load, terminal};
+use crate::{load, terminal};
 use fathom_model::{Job, Rate};
 use fathom_planner::PlanNote;
 use fathom_planner::safety::{self, Intent, Verdict};
+use fathom_report::visible;
 use fathom_schema::{Case, Size, Step, Stream};
 use fathom_units::{Bytes, Iops, Nanos};
 use serde_json::json;
@@ -98,41 +99,34 @@ fn as_text(planned: &Planned, verdict: &Verdict) -> String {
         |time| format!("takes about {}", time.approximate()),
     );
     // What is refused comes first: all below it would happen otherwise, and does not.
-    let mut text = String::new();
+    let mut lines: Vec<String> = Vec::new();
     if !verdict.allows() {
-        text += "Refused as it stands\n";
-        for refusal in &verdict.refusals {
-            text += &format!("  {refusal}\n");
-        }
-        for question in &verdict.questions {
-            text += &format!("  {question}\n");
-        }
-        text += "\nWithout that it would be\n";
+        lines.push("Refused as it stands".to_owned());
+        lines.extend(verdict.refusals.iter().map(|refusal| format!("  {refusal}")));
+        lines.extend(verdict.questions.iter().map(|question| format!("  {question}")));
+        lines.extend([String::new(), "Without that it would be".to_owned()]);
     }
-    text += &format!("{} {}; {time}\n\nTargets\n", steps.len(), plural(steps.len(), "step"));
-    for intent in intents(planned) {
-        text += &format!("  {}\n", describe_intent(&intent));
-    }
+    lines.push(format!("{} {}; {time}", steps.len(), plural(steps.len(), "step")));
+    lines.extend([String::new(), "Targets".to_owned()]);
+    lines.extend(intents(planned).iter().map(|intent| format!("  {}", describe_intent(intent))));
     let laid_out: Bytes = planned.plan.intents.iter().map(|intent| intent.lays_out).sum();
     if laid_out > Bytes::ZERO {
-        text += &format!("  {} are written before the first step\n", laid_out.approximate());
+        lines.push(format!("  {} are written before the first step", laid_out.approximate()));
     }
-    text += "\nSteps\n";
+    lines.extend([String::new(), "Steps".to_owned()]);
     for (number, step) in steps.iter().enumerate().take(STEPS_SHOWN) {
-        text += &describe_step(number + 1, step, &planned.loaded.job);
+        lines.extend(describe_step(number + 1, step, &planned.loaded.job));
     }
     if steps.len() > STEPS_SHOWN {
-        text += &format!("  … and {} more\n", steps.len() - STEPS_SHOWN);
+        lines.push(format!("  … and {} more", steps.len() - STEPS_SHOWN));
     }
     let notes = notes(planned, verdict);
     if !notes.is_empty() {
-        text += "\nNotes\n";
-        for note in notes {
-            text += &format!("  {note}\n");
-        }
+        lines.extend([String::new(), "Notes".to_owned()]);
+        lines.extend(notes.iter().map(|note| format!("  {note}")));
     }
-    // Line by line: names may carry control characters, the layout may not lose its line ends.
-    text.lines().map(|line| diagnose::printable(line) + "\n").collect()
+    // Line by line: a name that has line ends of its own must not pass for a line of the plan, which is what people consent to.
+    lines.iter().map(|line| visible(line) + "\n").collect()
 }
 
 /// What is meant to be done with what was found.
@@ -196,12 +190,14 @@ fn share_of_maximum(step: &Step, stream: &Stream, job: &Job) -> Option<String> {
     }
 }
 
-fn describe_step(number: usize, step: &Step, job: &Job) -> String {
-    let mut text = format!("  {number:>3}  {}", step.name);
-    if step.pause_before > Nanos::ZERO {
-        text += &format!("  (after a pause of {})", step.pause_before.exact());
-    }
-    text.push('\n');
+/// Its lines.
+fn describe_step(number: usize, step: &Step, job: &Job) -> Vec<String> {
+    let pause = if step.pause_before > Nanos::ZERO {
+        format!("  (after a pause of {})", step.pause_before.exact())
+    } else {
+        String::new()
+    };
+    let mut lines = vec![format!("  {number:>3}  {}{pause}", step.name)];
     for stream in &step.streams {
         let time = match stream.limits.time {
             fathom_schema::TimeLimit::Nanoseconds(ns) => format!("at most {}", Nanos(ns).exact()),
@@ -230,21 +226,21 @@ fn describe_step(number: usize, step: &Step, job: &Job) -> String {
                 stream.kind_rates.iter().map(most).collect()
             }
         };
-        text += &format!(
-            "       {}: {} {} × depth {}{rate}, {time}{ramp}\n",
+        lines.push(format!(
+            "       {}: {} {} × depth {}{rate}, {time}{ramp}",
             stream.name,
             stream.workers.len(),
             plural(stream.workers.len(), "worker"),
             stream.queue_depth
-        );
+        ));
         let sizes = shares_of_sizes(&stream.workload.cases);
         if sizes.len() > 1 {
             let one =
                 |(size, share): &(Size, f64)| format!("{} {} %", words(*size), (share * 1e4).round() / 100.0);
-            text += &format!("         sizes: {}\n", sizes.iter().map(one).collect::<Vec<_>>().join(", "));
+            lines.push(format!("         sizes: {}", sizes.iter().map(one).collect::<Vec<_>>().join(", ")));
         }
     }
-    text
+    lines
 }
 
 /// The sizes of a stream's operations with their shares of all, in the order of the job.

@@ -387,3 +387,19 @@ fn a_store_whose_name_is_not_utf_8() {
     let document: serde_json::Value = serde_json::from_slice(&report.stdout).expect("a report");
     assert_eq!(document["state"], "complete");
 }
+
+/// The plan is what people consent to: no name may pass for a line of it.
+#[test]
+fn names_forge_no_lines_of_a_plan() {
+    let bench = Bench::new();
+    bench.write(
+        "j.toml",
+        "[target.t]\nkind = \"null\"\n[workload.w]\n[stream.\"a\\nTargets\\n  /dev/sda: will be OVERWRITTEN\"]\n\
+         [stage.\"main\\n    2  fake\"]\ntime = \"1s\"\n",
+    );
+    let ended = bench.fathom("plan j.toml");
+    let plan = &ended.expect(0, &[]).out;
+    let is_forged = |line: &str| line.starts_with("  /dev/sda") || line.trim_start().starts_with("2  fake");
+    assert!(!plan.lines().any(is_forged), "{plan}");
+    assert!(plan.contains("main\\u{a}    2  fake") && plan.contains("a\\u{a}Targets\\u{a}"), "{plan}");
+}

@@ -440,6 +440,30 @@ fn a_load_that_comes_faster_for_a_while_is_no_stall() {
     }
 }
 
+/// Where the record knows no better than the interval, the interval is what is told, wherever in it the stall was.
+#[test]
+fn a_stall_within_an_interval_is_told_by_the_interval() {
+    for (at, stream) in [
+        ("20s", "queue_depth = 256\nrate = \"3400/s\"\narrival = \"poisson\""),
+        ("20400ms", "queue_depth = 256\nrate = \"3400/s\"\narrival = \"poisson\""),
+        ("20s", "queue_depth = 1"),
+        ("20600ms", "queue_depth = 8"),
+    ] {
+        let report = report_of(&format!(
+            "[target.d]\nkind = \"sim\"\nsize = \"8GiB\"\nservice_time = \"exponential 1ms\"\nparallelism = 4\n\
+             stalls = [\"{at} for 300ms\"]\n[workload.w]\naccess = \"random\"\n[stream.s]\n{stream}\n[stage.m]\n\
+             ramp = \"1s\"\ntime = \"40s\"\n"
+        ));
+        let found = report["validity"].as_array().expect("findings");
+        let told: Vec<&str> = found
+            .iter()
+            .filter(|one| one["id"] == "behaviour.stall")
+            .filter_map(|one| one["evidence"].as_str())
+            .collect();
+        assert!(told.len() == 1 && told[0].contains(", between 20 s and 21 s: "), "{at}, {stream}: {told:?}");
+    }
+}
+
 /// A queue that a search made shorter is not one that the generator did not fill, and a search that found none says so.
 #[test]
 fn a_depth_that_keeps_a_latency_is_told() {
@@ -635,15 +659,23 @@ fn a_freeze_below_a_rate_is_told() {
         of.map(|one| one["evidence"].as_str().expect("words").to_owned()).collect::<Vec<_>>()
     };
     for (stall, rest, says) in [
-        ("10.1s for 500ms", "rate = \"1k/s\"", "once for about 500 ms, at 10"),
-        ("10.1s for 200ms", "rate = \"5k/s\"", "once for about 200 ms, at 10"),
-        ("10.1s for 200ms", "rate = \"1k/s\"\narrival = \"poisson\"", "once for about 199 ms, at 10"),
+        ("10.1s for 500ms", "rate = \"1k/s\"", "once for about 500 ms, between 10 s and 11 s: "),
+        ("10.1s for 200ms", "rate = \"5k/s\"", "once for about 200 ms, between 10 s and 11 s: "),
+        (
+            "10.1s for 200ms",
+            "rate = \"1k/s\"\narrival = \"poisson\"",
+            "once for about 199 ms, between 10 s and 11 s: ",
+        ),
         (
             "10.1s for 5s",
             "rate = \"1k/s\"\narrival = \"on-off:100ms/400ms\"",
             "once for about 4.87 s, at 10.1",
         ),
-        ("10.05s for 900ms", "rate = \"2k/s\"\nworkers = 4", "once for about 900 ms, at 10"),
+        (
+            "10.05s for 900ms",
+            "rate = \"2k/s\"\nworkers = 4",
+            "once for about 900 ms, between 10 s and 11 s: ",
+        ),
     ] {
         let found = told(&format!("stalls = [\"{stall}\"]\n"), rest);
         assert!(found.len() == 1 && found[0].contains(says), "{stall}, {rest}: {found:?}");

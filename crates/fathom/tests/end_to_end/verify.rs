@@ -737,3 +737,33 @@ fn the_last_writes_of_a_state_of_the_peer_are_checked() {
         bench.fathom(&checking).expect(1, &["verify failed", "57344"]);
     }
 }
+
+/// Whoever leaves the kind of verification out wants to look at what there is, and would lose it to a write.
+#[test]
+fn verify_only_never_writes() {
+    let sound = vec![b'A'; 256 << 10];
+    for options in [
+        "--rw=write",
+        "--rw=randwrite --verify=0",
+        "--rw=rw --fsync=2 --loops=2",
+        "--rw=write --ioengine=libaio --iodepth=4",
+        "--rw=write --verify=null",
+        "--rw=write --verify=md5 --do_verify=0",
+    ] {
+        let bench = Bench::new();
+        bench.write("f", &sound);
+        let line = format!("fio --name=a --filename=f --size=256k --verify_only {options}");
+        let ended = bench.fathom(&line);
+        assert_eq!(std::fs::read(bench.path("f")).expect("it is there"), sound, "{options}: {ended:?}");
+    }
+    let bench = Bench::new();
+    bench.write("f", &sound);
+    bench.write(
+        "j.toml",
+        "[target.f]\npath = \"f\"\n[workload.w]\nread = \"0%\"\nverify_only = true\n[stream.s]\n[stage.m]\ntime = \"1s\"\n",
+    );
+    bench
+        .fathom("run j.toml --overwrite")
+        .expect(2, &["is only to verify, and does not say how", "verify = \"crc32c\""]);
+    assert_eq!(std::fs::read(bench.path("f")).expect("it is there"), sound);
+}

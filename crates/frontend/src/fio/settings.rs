@@ -160,6 +160,8 @@ pub(crate) struct Operations {
     pub(crate) io_size: Option<Size>,
     /// First byte.
     pub(crate) offset: Size,
+    /// Options of which a number has taken the place of this percentage.
+    pub(crate) replaced_percents: Vec<(&'static str, u8)>,
     /// Added per clone.
     pub(crate) offset_increment: Size,
     /// Smallest and largest size per direction (read, write, trim).
@@ -622,6 +624,7 @@ impl Default for Settings {
                 size: None,
                 io_size: None,
                 offset: Size::Bytes(0),
+                replaced_percents: Vec::new(),
                 offset_increment: Size::Bytes(0),
                 block_sizes: [(4096, 4096); 3],
                 has_block_range: false,

@@ -31,9 +31,8 @@ pub fn fio_json(record: &Record, shape: &FioShape) -> String {
     }
     let Figures { entries, groups: _ } = Figures::of(record, shape);
     let elapsed_ms = end_ms.saturating_sub(record.started.wall_ms);
-    // Seconds that have begun; a report on the way comes as one is full, a moment sooner or later.
-    let elapsed_s =
-        if record.finished.is_some() { elapsed_ms.div_ceil(1000) } else { (elapsed_ms + 500) / 1000 };
+    // Seconds that have begun.
+    let elapsed_s = elapsed_ms.div_ceil(1000);
     root.push((
         "jobs".to_owned(),
         Array(entries.iter().map(|entry| job(shape, entry, end_ms, elapsed_s)).collect()),

@@ -232,6 +232,10 @@ impl Direction {
         for (_, histogram) in entry.submissions.iter().filter(|(kind, _)| kinds.contains(kind)) {
             merge_sparse(&mut submission.histogram, histogram);
         }
+        // A job that ended in its ramp has no single operations to draw percentiles from.
+        if entry.slat_percentiles && submission.histogram.is_empty() {
+            submission.moments = Moments::default();
+        }
         let FioMeasures { service: has_service, completion: has_completion, .. } = entry.measures;
         let has_priorities = if entry.lat_percentiles { has_service } else { has_completion };
         let priorities = if has_priorities { by_priority(entry, kinds) } else { Vec::new() };

@@ -38,6 +38,8 @@ pub(super) const SLOWER_TIMES: f64 = 5.0;
 const IN_FLIGHT_MIN: f64 = 0.9;
 /// Times what is lost that the slowest operation has to have waited for parts of a stall to be looked for beside it.
 const SHORT_BY: f64 = 1.05;
+/// Share of an interval that noise beside it may seem to be of a stall that lies within it.
+const ASIDE_SHARE: f64 = 0.05;
 /// Chance that noise alone shows something like it anywhere in the stretch that is looked at.
 pub(super) const CHANCE_MAX: f64 = 1e-4;
 
@@ -57,12 +59,25 @@ pub(super) struct Stall {
     pub missing: Range<usize>,
     /// Whether what waited through it is of the ramp, and no operation that counts.
     pub is_of_ramp: bool,
+    /// When the interval ends within which it lasted, seconds, where the record knows its time no nearer; it is then told from the
+    /// start of that interval on.
+    pub within_s: Option<f64>,
 }
 
 impl Stall {
     /// Its intervals with the one before: by waits alone a stall is seen where it ends.
     fn reach(&self) -> Range<usize> {
         self.from.saturating_sub(1)..self.to
+    }
+
+    /// What an interval misses may have been missed in any part of it.
+    fn keep_within_interval(&mut self, seconds: &[Second]) {
+        let (start_s, end_s) = (seconds[self.from].start.as_secs_f64(), seconds[self.from].end.as_secs_f64());
+        let ends_within = self.began_s + self.length_s <= end_s + ASIDE_SHARE * (end_s - start_s);
+        let is_within = self.began_s >= start_s && ends_within && self.length_s < end_s - start_s;
+        if self.to - self.from == 1 && is_within && !self.is_of_ramp {
+            (self.began_s, self.within_s) = (start_s, Some(end_s));
+        }
     }
 }
 
@@ -124,6 +139,7 @@ pub(super) fn check(mut seconds: Vec<Second>, view: &StepView<'_>, found: &mut F
     }
     all.sort_by_key(|stall| stall.from);
     let whose: Vec<Whose> = all.iter_mut().map(|stall| narrowed(stall, &seconds, &of_all, view)).collect();
+    all.iter_mut().for_each(|stall| stall.keep_within_interval(&seconds));
     tell_single(&all, &whose, view, found);
     if is_many && regular.is_empty() && all.is_empty() && !stops {
         frequent::check(&seconds, view, found);
@@ -169,16 +185,19 @@ fn tell_single(all: &[Stall], whose: &[Whose], view: &StepView<'_>, found: &mut 
     } else {
         format!("an operation took {} then", time(longest.slowest_s))
     };
+    let when = match longest.within_s {
+        Some(to) => format!("between {} s and {} s", tenths(longest.began_s), tenths(to)),
+        None => format!("at {} s", tenths(longest.began_s)),
+    };
     found.weighed(
         longest.length_s,
         "behaviour.stall",
         Severity::Warn,
         format!(
-            "{}{} {times} for about {}, at {} s: {what}{others}",
+            "{}{} {times} for about {}, {when}: {what}{others}",
             view.place(),
             of_longest.words(),
             time(longest.length_s),
-            tenths(longest.began_s)
         ),
         if came_late(longest, view) {
             "an interval came late then: look first whether fathom itself was stopped or had no CPU, then at what else happened (the \
@@ -330,7 +349,17 @@ fn one(
     } else {
         (seconds[from].start.as_secs_f64(), lost_s)
     };
-    Some(Stall { from, to, lost_s, slowest_s, began_s, length_s, missing: from..to, is_of_ramp: false })
+    Some(Stall {
+        from,
+        to,
+        lost_s,
+        slowest_s,
+        began_s,
+        length_s,
+        missing: from..to,
+        is_of_ramp: false,
+        within_s: None,
+    })
 }
 
 /// When a stall of these intervals began and how long it was, in seconds, as far as the wait of the slowest operation through it
@@ -376,6 +405,7 @@ fn several(seconds: &[Second], low: Range<usize>, usual: &Usual) -> Vec<Stall> {
                 length_s: slowest_s,
                 missing: from..to,
                 is_of_ramp: false,
+                within_s: None,
             });
         } else if let Some(last) = stalls.last_mut() {
             last.slowest_s = last.slowest_s.max(slowest_s);
@@ -477,7 +507,17 @@ fn regular(seconds: &[Second], usual: &Usual, view: &StepView<'_>) -> Option<Ser
                 let lost_s = seconds[from.saturating_sub(1)..to].iter().map(lost).sum();
                 let (began_s, length_s) = (seconds[from].start.as_secs_f64(), lost_s);
                 let missing = from.saturating_sub(1)..to;
-                Stall { from, to, lost_s, slowest_s, began_s, length_s, missing, is_of_ramp: false }
+                Stall {
+                    from,
+                    to,
+                    lost_s,
+                    slowest_s,
+                    began_s,
+                    length_s,
+                    missing,
+                    is_of_ramp: false,
+                    within_s: None,
+                }
             } else {
                 made_up_for(seconds, from, to, usual, slowest_s)
             };
@@ -534,6 +574,7 @@ fn regular_stops(seconds: &[Second], usual: &Usual, view: &StepView<'_>) -> Opti
                 length_s,
                 missing: from..to,
                 is_of_ramp: false,
+                within_s: None,
             });
             let end = group[group.len() - 1].start.since(seconds[0].start).as_secs_f64();
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index")]
@@ -583,6 +624,7 @@ fn since_the_ramp(
         length_s: lost_s,
         missing: 0..to,
         is_of_ramp: true,
+        within_s: None,
     })
 }
 
@@ -611,6 +653,7 @@ fn made_up_for(seconds: &[Second], from: usize, to: usize, usual: f64, slowest_s
         length_s: slowest_s,
         missing: first..from,
         is_of_ramp: false,
+        within_s: None,
     }
 }
 

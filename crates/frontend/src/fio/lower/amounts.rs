@@ -252,3 +252,13 @@ pub(super) fn tell_tails(parsed: &ParsedJob, files: u64, smallest: u64, faults: 
         faults.warn("fio.tail", parsed.settings.span("size", parsed.span), message, help);
     }
 }
+
+/// What is said of percentages whose place a number has taken: fio 3.33 keeps the one of `size` beside the number, of which it
+/// takes that much, and that of `offset` in place of it.
+pub(super) fn tell_of_replaced_percents(parsed: &ParsedJob, faults: &mut Faults) {
+    for &(name, percent) in &parsed.settings.operations.replaced_percents {
+        let place = parsed.settings.span(name, parsed.span);
+        let message = format!("{name} takes the place of {name}={percent}%, which fio goes on to count with");
+        faults.warn("fio.approximate", place, message, format!("leave {name}={percent}% out"));
+    }
+}

@@ -184,10 +184,10 @@ fn asked(settings: &Settings, files: u64) -> Asked {
         Some(Size::Bytes(size)) if size > 0 => Some(size),
         _ => None,
     };
-    let there = match (settings.files.filesize, settings.operations.offset) {
-        (Some((low, high)), Size::Bytes(0)) if low == high => Some(high.saturating_mul(files)),
-        (Some(_), _) => None,
-        (None, _) => size,
+    // Whatever `offset` says: what is appended begins at the end.
+    let there = match settings.files.filesize {
+        Some((low, high)) => (low == high).then(|| high.saturating_mul(files)),
+        None => size,
     };
     match (settings.operations.io_size, there) {
         (Some(Size::Bytes(each)), Some(there)) if each > 0 => Asked::Bytes { each, there },

@@ -155,6 +155,7 @@ impl Lowering<'_> {
 
         let engine = engines::of(parsed, self.faults);
         amounts::refuse_less_than_a_block(parsed, self.faults);
+        amounts::tell_of_replaced_percents(parsed, self.faults);
         self.refuse_standard_streams(parsed, engine);
         let (place, is_shared) = place_of(parsed, 0, self.surroundings);
         self.set_verify_when(parsed, engine, &place);
@@ -419,9 +420,9 @@ impl Lowering<'_> {
             names: self.names,
             cpu: cpu::is_of(settings).then(|| cpu::shown(settings)),
             saves_state: parsed.settings.verify.saves_state && !parsed.settings.verify.only,
-            clat_percentiles: report.clat_percentiles,
-            lat_percentiles: report.lat_percentiles,
-            slat_percentiles: report.slat_percentiles,
+            clat_percentiles: report.clat_percentiles && report.measures.completion,
+            lat_percentiles: report.lat_percentiles && report.measures.service,
+            slat_percentiles: report.slat_percentiles && report.measures.submission,
             has_priorities: engines::has_priorities(settings),
             sample_ms: report.sampled_ms(),
             rates: demands::held_to(settings),

@@ -22,6 +22,16 @@ fn tell_of_limits(settings: &Settings, span: Span, sizes: (u64, u64), faults: &m
     }
 }
 
+/// `verify_only` without a kind of verification: as with fio, the word alone keeps everything from being written, by which it must stay.
+fn keep_from_writing(options: &mut WorkloadOptions, place: Span, faults: &mut Faults) {
+    let message = "verify_only checks nothing without verify, and nothing is written";
+    let help = "add verify=crc32c, or leave verify_only out to write";
+    faults.warn("fio.no-effect", place, message, help);
+    options.verify.set(Verify::Null, place);
+    options.verify_when.set(VerifyWhen::Never, place);
+    options.verify_only.set(true, place);
+}
+
 /// Sets what is read back and checked. `sizes`: smallest and largest write, in bytes, or read where nothing is written.
 pub(super) fn set(
     options: &mut WorkloadOptions,
@@ -35,8 +45,7 @@ pub(super) fn set(
     let place = settings.span("verify", settings.span("verify_pattern", span));
     let Some(kind) = kind(settings) else {
         if verify.only {
-            let message = "verify_only checks nothing without verify";
-            faults.warn("fio.no-effect", settings.span("verify_only", span), message, "add verify=crc32c");
+            keep_from_writing(options, settings.span("verify_only", span), faults);
         }
         return;
     };

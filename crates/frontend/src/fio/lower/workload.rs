@@ -69,8 +69,9 @@ pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &m
         _ => [1.0, 0.0, 0.0],
     };
     let sizes = [READ, WRITE, TRIM].map(|kind| sizes(settings, kind));
+    tell_of_rounded_splits(settings, *span, faults);
     let aligns = [READ, WRITE, TRIM].map(|kind| match operations.align[kind] {
-        0 => ends(&sizes[kind]).0,
+        0 => super::block_sizes(settings)[kind].0,
         align => align,
     });
     // With bs_is_seq_rand, the sizes of reads are those of sequential operations, those of writes of random ones.
@@ -272,9 +273,15 @@ fn sizes(settings: &Settings, kind: usize) -> BlockSizes {
     // The option's reader has checked the sum already.
     let split = weights(&operations.splits[kind]).unwrap_or_default();
     if !split.is_empty() {
-        let sizes =
-            split.into_iter().map(|(weight, bytes)| (weight, Bytes(bytes), Bytes(bytes), Bytes(bytes)));
-        let mut sizes: Vec<_> = sizes.collect();
+        let step = split_step(settings, kind);
+        let mut sizes: Vec<(f64, Bytes, Bytes, Bytes)> = Vec::new();
+        for (weight, bytes) in split {
+            let bytes = Bytes(bytes - bytes % step);
+            match sizes.iter_mut().find(|size| size.1 == bytes) {
+                Some(same) => same.0 += weight,
+                None => sizes.push((weight, bytes, bytes, bytes)),
+            }
+        }
         if let [only] = sizes.as_mut_slice() {
             only.0 = 1.0;
         }
@@ -295,6 +302,30 @@ fn sizes(settings: &Settings, kind: usize) -> BlockSizes {
     }
     let largest = (weigh(rest), Bytes(high), Bytes(high), Bytes(high));
     BlockSizes { sizes: vec![(weigh(high - rest), grid.0, grid.1, grid.2), largest] }
+}
+
+/// What sizes of `bssplit` are multiples of, in bytes: fio rounds them down to such of the smallest, drawn or not.
+fn split_step(settings: &Settings, kind: usize) -> u64 {
+    if settings.operations.unaligned { 1 } else { super::block_sizes(settings)[kind].0.max(1) }
+}
+
+/// Sizes of `bssplit` that are issued as others.
+fn tell_of_rounded_splits(settings: &Settings, span: Span, faults: &mut Faults) {
+    let rounded = [READ, WRITE, TRIM].into_iter().find_map(|kind| {
+        let step = split_step(settings, kind);
+        let sizes = settings.operations.splits[kind].iter().map(|&(size, _)| size);
+        sizes.into_iter().find(|size| size % step > 0).map(|size| (size, step))
+    });
+    if let Some((size, step)) = rounded {
+        let (asked, smallest) = (Bytes(size), Bytes(step));
+        let issued = Bytes(size - size % step);
+        let message = format!(
+            "blocks of {asked} are issued as {issued}: as in fio, a size of bssplit is rounded down to a multiple of the smallest \
+             ({smallest})"
+        );
+        let help = "write the sizes that are meant, or add bs_unaligned";
+        faults.warn("fio.size-distortion", settings.span("bssplit", span), message, help);
+    }
 }
 
 /// Smallest and largest, in bytes.

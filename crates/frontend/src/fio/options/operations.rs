@@ -1,7 +1,7 @@
 //! Rows of directions, sizes, places and randomness.
 
 use super::super::settings::Settings;
-use super::super::values::{Misread, Unit, number, split, weights};
+use super::super::values::{Misread, Size, Unit, number, split, weights};
 use super::Priority::{P0, P1, P2};
 use super::{NO_BOOLEAN, OptionRow, Status, Value, accepted, built, refused, row};
 
@@ -40,9 +40,25 @@ pub(super) const ROWS: &[OptionRow] = &[
             s.operations.repeats_place = word == "identical";
         }),
     ),
-    built("size", &[], P0, Value::Size(|s, size| s.operations.size = Some(size))),
+    built(
+        "size",
+        &[],
+        P0,
+        Value::Size(|s, size| {
+            let before = s.operations.size.replace(size);
+            note_replaced(s, "size", before, size);
+        }),
+    ),
     built("io_size", &["io_limit"], P0, Value::Size(|s, size| s.operations.io_size = Some(size))),
-    built("offset", &["fileoffset"], P0, Value::Size(|s, size| s.operations.offset = size)),
+    built(
+        "offset",
+        &["fileoffset"],
+        P0,
+        Value::Size(|s, size| {
+            let before = std::mem::replace(&mut s.operations.offset, size);
+            note_replaced(s, "offset", Some(before), size);
+        }),
+    ),
     built("offset_align", &[], P1, Value::Bytes(0, 1 << 40, |s, bytes| s.operations.offset_align = bytes)),
     built("offset_increment", &[], P0, Value::Size(|s, size| s.operations.offset_increment = size)),
     built(
@@ -147,12 +163,27 @@ fn ranges(s: &mut Settings, text: &str, misreads: &mut Vec<Misread>) -> Result<(
         let (low, high) = (end(low)?, end(high)?);
         Ok((low.min(high), low.max(high)))
     };
-    let given: Vec<(u64, u64)> = text.split(',').take(3).map(&mut ends).collect::<Result<_, _>>()?;
+    if text.trim().chars().all(|c| c == ',') {
+        return Err("it is empty".to_owned());
+    }
+    // A direction for which nothing is written keeps what it has.
+    let mut read = |text: &str| if text.trim().is_empty() { Ok(None) } else { ends(text).map(Some) };
+    let given: Vec<Option<(u64, u64)>> = text.split(',').take(3).map(&mut read).collect::<Result<_, _>>()?;
     s.operations.has_block_range = true;
     for (at, slot) in s.operations.block_sizes.iter_mut().enumerate() {
-        *slot = *given.get(at).or(given.last()).ok_or("it is empty")?;
+        *slot = given.get(at).or(given.last()).copied().flatten().unwrap_or(*slot);
     }
     Ok(())
+}
+
+/// A percentage whose place a number takes, or none any more where a percentage takes that of a number.
+fn note_replaced(s: &mut Settings, name: &'static str, before: Option<Size>, now: Size) {
+    let replaced = &mut s.operations.replaced_percents;
+    match (before, now) {
+        (_, Size::Percent(_)) => replaced.retain(|(known, _)| *known != name),
+        (Some(Size::Percent(percent)), Size::Bytes(_)) => replaced.push((name, percent)),
+        (_, Size::Bytes(_)) => {}
+    }
 }
 
 /// The share of reads, of a percentage without its sign.
