@@ -1,7 +1,7 @@
 //! The loops of workers that have a rate: an operation goes out when it is due, late where no slot was free. When that is,
 //! `schedule` knows.
 
-use crate::pace::operations_of;
+use crate::pace::{NextPause, operations_of};
 use crate::schedule::Schedule;
 use crate::worker::{State, Worker};
 use fathom_io::clock::Clock;
@@ -71,9 +71,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         schedule: Box<Schedule>,
     ) -> Result<(), EngineError> {
         let think = self.stream.pauses.think;
-        let by_issue = matches!(think, Think::Every { by_issue: true, .. });
-        let mut until_pause = self.until_pause.take().unwrap_or_else(|| operations_of(think));
-        let mut pausing = PAUSES && until_pause == 0;
+        let mut next_pause = NextPause::new(think, self.until_pause.take());
         // Whether free slots are there for no arrival.
         let mut is_closed = false;
         let most = self.batch.most_due();
@@ -83,8 +81,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 self.control(now);
             }
             let mut staged = 0;
-            let may_issue = !(PAUSES && pausing) && self.takes_turn();
-            if is_closed && may_issue && !(PAUSES && until_pause == 0) {
+            let may_issue = !(PAUSES && next_pause.has_come) && self.takes_turn();
+            if is_closed && may_issue && !(PAUSES && next_pause.holds()) {
                 self.open_schedule(true);
                 is_closed = false;
             }
@@ -98,7 +96,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                     || due > now
                     || self.free.is_empty()
                     || !may_issue
-                    || (PAUSES && until_pause == 0)
+                    || (PAUSES && next_pause.holds())
                 {
                     break;
                 }
@@ -106,8 +104,8 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 staged += slots;
                 if let Some((kind, bytes)) = issued {
                     self.pass_due(kind, bytes);
-                    if PAUSES && by_issue {
-                        until_pause -= 1;
+                    if PAUSES {
+                        next_pause.issued();
                     }
                 } else if self.held.is_some() {
                     break;
@@ -115,7 +113,7 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
             }
             // One that waits for those in flight that touch its place holds up all behind it.
             let is_blocked = !may_issue || self.next_pass.is_some() || self.held.is_some();
-            let is_blocked = is_blocked || PAUSES && until_pause == 0;
+            let is_blocked = is_blocked || PAUSES && next_pause.holds();
             if is_blocked && !is_closed {
                 self.open_schedule(false);
                 is_closed = true;
@@ -134,13 +132,12 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                     locks.give_back();
                 }
                 if !issuing {
-                    self.until_pause = Some(until_pause);
+                    self.until_pause = Some(next_pause.until);
                     return Ok(());
                 }
-                if PAUSES && pausing {
+                if PAUSES && next_pause.has_come {
                     now = self.pause_schedule(now);
-                    pausing = false;
-                    until_pause = operations_of(think);
+                    next_pause.is_over();
                     continue;
                 }
                 self.wait_until(due.min(self.next_event));
@@ -162,14 +159,14 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
                 // Also for edges that pass before one is free again.
                 self.was_full(Nanos::NEVER);
             }
+            let was_full = self.free.is_empty();
             let found;
             (found, now) = self.collect(now, min, self.completions.len(), until)?;
             if starved {
                 self.was_full(now);
             }
             if PAUSES {
-                until_pause = until_pause.saturating_sub(if by_issue { 0 } else { found });
-                pausing = until_pause == 0 || now >= self.pause_at;
+                next_pause.completed(found, was_full, now >= self.pause_at);
             }
         }
     }

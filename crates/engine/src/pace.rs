@@ -67,6 +67,64 @@ pub(crate) fn operations_of(think: Think) -> u64 {
     }
 }
 
+/// When the next pause of a load that comes by itself is due, counted as fio does: what completes while the queue empties for one
+/// counts towards the next.
+#[derive(Debug)]
+pub(crate) struct NextPause {
+    every: u64,
+    by_issue: bool,
+    /// Operations until then.
+    pub(crate) until: u64,
+    /// Completions since it was due.
+    drained: u64,
+    /// It comes when one more operation has gone: where the last one's drain was enough for it, and of a queue that is not full, since
+    /// fio looks behind each operation that goes.
+    comes_after_one: bool,
+    /// Nothing is issued any more until it is over.
+    pub(crate) has_come: bool,
+}
+
+impl NextPause {
+    /// `until`: operations left until the first, where some have been counted before.
+    pub(crate) fn new(think: Think, until: Option<u64>) -> Self {
+        let every = operations_of(think);
+        let until = until.unwrap_or(every);
+        let by_issue = matches!(think, Think::Every { by_issue: true, .. });
+        Self { every, by_issue, until, drained: 0, comes_after_one: false, has_come: until == 0 }
+    }
+
+    /// Whether nothing may go before it.
+    pub(crate) fn holds(&self) -> bool {
+        self.has_come || self.until == 0 && !self.comes_after_one
+    }
+
+    /// After an operation went.
+    pub(crate) fn issued(&mut self) {
+        if self.by_issue {
+            self.until -= 1;
+        }
+        if self.comes_after_one {
+            (self.has_come, self.comes_after_one, self.drained) = (true, false, 0);
+        }
+    }
+
+    /// After so many completions, of a queue that was full before them or not; `is_time`: the time of load between pauses is over.
+    pub(crate) fn completed(&mut self, found: u64, was_full: bool, is_time: bool) {
+        if !self.by_issue {
+            self.comes_after_one |= self.until > 0 && found >= self.until && !was_full;
+            self.drained += found.saturating_sub(self.until);
+            self.until = self.until.saturating_sub(found);
+        }
+        self.has_come |= self.until == 0 && !self.comes_after_one || is_time;
+    }
+
+    /// After it.
+    pub(crate) fn is_over(&mut self) {
+        (self.has_come, self.comes_after_one) = (false, self.drained >= self.every);
+        self.until = self.every.saturating_sub(std::mem::take(&mut self.drained));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

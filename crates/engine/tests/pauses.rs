@@ -145,6 +145,35 @@ fn what_completes_before_a_pause_counts_towards_the_next() {
     }
 }
 
+/// At a rate as well, where the backlog of each pause fills the queue at once: a device that is slower than the rate does as much as in
+/// a closed loop, and of a fast one that has nothing in flight each pause lets through as many as it says, and no queue of them.
+#[test]
+fn what_completes_before_a_pause_of_a_rate_counts_as_well() {
+    let done =
+        |depth, every, (rate, pause_ms, time_s): (f64, u64, u64), (service_us, parallelism): (u64, u32)| {
+            let mut stream = stream(EngineKind::Sim, depth);
+            stream.pacing = open(rate, Arrival::Constant);
+            stream.pauses.think = Think::Every {
+                operations: every,
+                pause_ns: pause_ms * MS,
+                by_issue: false,
+                after_ns: u64::MAX,
+                spin_ns: 0,
+            };
+            seconds(&mut stream, time_s);
+            let service = SimService::Constant { ns: service_us * 1000 };
+            run(step(TargetKind::Sim(device(service, parallelism)), stream)).reads().operations as f64
+        };
+    for (depth, every, together, pauses) in [(16, 10, 25.0, 2.0), (1, 10, 10.0, 1.0), (16, 100, 100.0, 1.0)] {
+        let expect = 35_000.0 * together / (together + 5.0 * pauses);
+        close(done(depth, every, (10_000.0, 5, 35), (1000, 1)), expect, 0.02);
+    }
+    // A pause of 100 ms behind each operation: ten a second, at most.
+    for depth in [1, 16, 64] {
+        close(done(depth, 1, (5000.0, 100, 30), (100, 16)), 300.0, 0.02);
+    }
+}
+
 /// A pause that the end cuts short is followed by nothing, whether an engine waits for each operation or not.
 #[test]
 fn nothing_follows_a_pause_that_the_end_cuts_short() {

@@ -24,15 +24,7 @@ pub(crate) fn draft(
 ) -> Option<Verification> {
     let options = &section.options;
     let Some(protection) = protection(*options.verify.get()) else {
-        if *options.verify_only.get() {
-            // Left out, the word would let a job write over what it was to check.
-            let message =
-                format!("the workload \"{}\" is only to verify, and does not say how", section.name);
-            let help = "add verify = \"crc32c\", or what it was written with; without verify_only it writes";
-            remarks.error("plan.verify", options.verify_only.span(), message, help);
-            return None;
-        }
-        return Some(Verification::Off);
+        return without(section, cases, remarks);
     };
     let place = options.verify.span();
     let pattern: Vec<schema::PatternPiece> = options.verify_pattern.get().map_or_else(Vec::new, |pattern| {
@@ -123,6 +115,28 @@ pub(crate) fn draft(
         checks_count: false,
         by_place: *options.verify_order.get() == VerifyOrder::Place,
     })))
+}
+
+/// Of a section that asks for no verification.
+fn without(section: &Named<WorkloadOptions>, cases: &[Case], remarks: &mut Remarks) -> Option<Verification> {
+    let only = &section.options.verify_only;
+    if !*only.get() {
+        return Some(Verification::Off);
+    }
+    if cases.iter().all(|case| case.kind == OperationKind::Read) {
+        remarks.warn(
+            "plan.no-effect",
+            only.span(),
+            "verify_only has no effect: verify is none",
+            "leave it out",
+        );
+        return Some(Verification::Off);
+    }
+    // Left out, the word would let a job write over what it was to check.
+    let message = format!("the workload \"{}\" is only to verify, and does not say how", section.name);
+    let help = "add verify = \"crc32c\", or what it was written with; without verify_only it writes";
+    remarks.error("plan.verify", only.span(), message, help);
+    None
 }
 
 /// Distance and place of headers; `None` when they do not fit, which is then among the remarks.

@@ -38,10 +38,8 @@ pub(crate) const fn spare(title: &'static str, dispensable: u8) -> Column {
 const GAP: usize = 2;
 /// A last column of words is wrapped to no less than this.
 const WORDS_MIN: usize = 16;
-/// The first column is cut to no less than this,
+/// The first column is cut to no less than this.
 const NAME_MIN: usize = 8;
-/// and to no less than this, which holds a limit such as `p99.9 < 1.25 ms`, where breaking the table keeps more of it.
-const NAME_KEPT: usize = 16;
 
 /// The table's lines, heading first, each indented by two and at most `width` wide where the cells allow it: first
 /// dispensable columns go, then words in the last column are wrapped or the first column is cut, then the table is broken into parts under one another, each
@@ -81,13 +79,21 @@ pub(crate) fn lines(columns: &[Column], rows: &[Vec<String>], width: usize) -> V
         });
         return std::iter::once(heading).chain(cells.collect::<Vec<_>>()).collect();
     }
-    let cut = full(first).saturating_sub(total(&kept).saturating_sub(width));
-    // Where the table is broken all the same, nothing is gained by cutting more than each part needs.
-    let widest = kept[1..].iter().filter(|&&at| columns[at].right).map(|&at| full(at)).max().unwrap_or(0);
-    let names: usize = kept[1..].iter().take_while(|&&at| !columns[at].right).map(|&at| full(at) + GAP).sum();
-    let in_parts = full(first).min(width.saturating_sub(names + widest + 2 * GAP));
-    let name = if cut >= NAME_KEPT.min(full(first)) { cut } else { in_parts };
-    let name = name.max(NAME_MIN.min(full(first)));
+    // As much of the names as leaves the table in as few parts as any cut does.
+    let parts_with = |name: usize| {
+        let width_of = |at: usize| if at == first { name } else { full(at) };
+        let parts = broken(columns, &kept, &width_of, width);
+        let wide = |part: &Vec<usize>| part.iter().map(|&at| width_of(at) + GAP).sum::<usize>();
+        let widest = parts.iter().map(wide).max().unwrap_or(0);
+        (parts, widest)
+    };
+    let least = NAME_MIN.min(full(first));
+    let (fewest, widest) = parts_with(least);
+    let is_as_good = |name: &usize| {
+        let (parts, widest_of) = parts_with(*name);
+        parts.len() == fewest.len() && widest_of <= width.max(widest)
+    };
+    let name = (least..=full(first)).rev().find(is_as_good).unwrap_or(least);
     let width_of = |at: usize| if at == first { name } else { full(at) };
     let parts = broken(columns, &kept, &width_of, width);
     let part_lines = |part: &Vec<usize>| {
@@ -240,6 +246,21 @@ mod tests {
                 "  name  kind       max",
                 "  log   read   10.0 ms",
                 "        write      4 s",
+            ]
+        );
+    }
+
+    #[test]
+    fn long_names_break_no_table() {
+        let columns = [left("stream"), right("mean"), right("p50"), right("p99")];
+        let cells =
+            rows(&[&["a-rather-long-name-of-a-stream-that-tells-all", "1.00 ms", "1.00 ms", "10.0 ms"]]);
+        let found = lines(&columns, &cells, 50);
+        assert_eq!(
+            found,
+            [
+                "  stream                    mean      p50      p99",
+                "  a-rather-long-name-o…  1.00 ms  1.00 ms  10.0 ms"
             ]
         );
     }

@@ -418,6 +418,9 @@ impl FromStr for LatencyGoal {
         {
             let (statistic, limit) = (statistic.trim(), limit.trim_start_matches(['>', '=']).trim());
             quantile(statistic)?;
+            if limit.is_empty() {
+                return Err(format!("{text}: there is no limit; write for example p99<1ms"));
+            }
             return Err(format!("{text}: a latency is kept by staying below it; write {statistic}<{limit}"));
         }
         let (statistic, limit) = text.split_once('<').unwrap_or(("mean", text));
@@ -430,9 +433,9 @@ impl FromStr for LatencyGoal {
     }
 }
 
-/// The quantile that a statistic of latency names, 0 to 1; of the mean none.
+/// The quantile that a statistic of latency names, 0 to 1; of the mean, which is meant where none is named, none.
 fn quantile(statistic: &str) -> Result<Option<f64>, String> {
-    if statistic == "mean" {
+    if matches!(statistic, "mean" | "") {
         return Ok(None);
     }
     let percent = statistic.strip_prefix('p').and_then(|number| number.parse::<f64>().ok());
@@ -474,6 +477,9 @@ mod tests {
         check("p100<1ms", "p100 is neither mean nor a percentile such as p99");
         check("p99>5ms", "p99>5ms: a latency is kept by staying below it; write p99<5ms");
         check("mean >= 5ms", "mean >= 5ms: a latency is kept by staying below it; write mean<5ms");
+        check("<5ms", "mean < 5.00 ms");
+        check(">5ms", ">5ms: a latency is kept by staying below it; write <5ms");
+        check("p99=", "p99=: there is no limit; write for example p99<1ms");
         check("iops>5", "iops is neither mean nor a percentile such as p99");
         check("p99=5ms", "p99=5ms: a latency is kept by staying below it; write p99<5ms");
         check("p99<0ms", "p99<0ms: no operation takes no time; write for example p99<1ms");

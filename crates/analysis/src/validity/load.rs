@@ -341,13 +341,15 @@ fn cpu(view: &StepView<'_>, stream: &Stream, measured: &Measured, place: &str, f
         );
     } else {
         // One that is hardly above it must not read as if it were at it.
-        let digits = usize::from(percent.round() <= CPU_SHARE_MAX * 100.0);
+        let is_close = percent.round() <= CPU_SHARE_MAX * 100.0;
+        let percent =
+            if is_close { format!("{:.1}", (percent * 10.0).ceil() / 10.0) } else { format!("{percent:.0}") };
         found.weighed(
             share,
             "generator.cpu-bound",
             Severity::Warn,
             format!(
-                "{place}generator-limited: a worker was on a CPU for {percent:.digits$} % of the time, above {:.0} %",
+                "{place}generator-limited: a worker was on a CPU for {percent} % of the time, above {:.0} %",
                 CPU_SHARE_MAX * 100.0
             ),
             "the figures are those of the generator as much as the device's: use more workers, or fewer and larger operations",

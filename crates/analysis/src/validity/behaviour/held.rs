@@ -84,7 +84,7 @@ pub(super) fn stalls(
             length_s: longest_s,
             missing: from..at + 1,
             is_of_ramp: false,
-            within_s: None,
+            began_within: None,
         };
         if is_stop && !is_rush && known(&stall) {
             found.push(stall);

@@ -59,9 +59,8 @@ pub(super) struct Stall {
     pub missing: Range<usize>,
     /// Whether what waited through it is of the ramp, and no operation that counts.
     pub is_of_ramp: bool,
-    /// When the interval ends within which it lasted, seconds, where the record knows its time no nearer; it is then told from the
-    /// start of that interval on.
-    pub within_s: Option<f64>,
+    /// Between when it began, seconds, and with how many decimals that is told, where the record knows no nearer.
+    pub began_within: Option<(f64, f64, usize)>,
 }
 
 impl Stall {
@@ -70,13 +69,18 @@ impl Stall {
         self.from.saturating_sub(1)..self.to
     }
 
-    /// What an interval misses may have been missed in any part of it.
-    fn keep_within_interval(&mut self, seconds: &[Second]) {
+    /// What an interval misses may have been missed in any part of it; what waited through it was done in it.
+    fn find_bounds(&mut self, seconds: &[Second]) {
         let (start_s, end_s) = (seconds[self.from].start.as_secs_f64(), seconds[self.from].end.as_secs_f64());
-        let ends_within = self.began_s + self.length_s <= end_s + ASIDE_SHARE * (end_s - start_s);
-        let is_within = self.began_s >= start_s && ends_within && self.length_s < end_s - start_s;
+        let interval_s = end_s - start_s;
+        let aside_s = ASIDE_SHARE * interval_s;
+        let is_within = self.began_s >= start_s - aside_s
+            && self.began_s + self.length_s <= end_s + aside_s
+            && self.length_s < interval_s;
         if self.to - self.from == 1 && is_within && !self.is_of_ramp {
-            (self.began_s, self.within_s) = (start_s, Some(end_s));
+            let decimals = [0.5, 0.05].iter().filter(|&&length| interval_s < length).count() + 1;
+            self.began_within =
+                Some(((start_s - self.length_s).max(0.0), (end_s - self.length_s).max(0.0), decimals));
         }
     }
 }
@@ -139,7 +143,7 @@ pub(super) fn check(mut seconds: Vec<Second>, view: &StepView<'_>, found: &mut F
     }
     all.sort_by_key(|stall| stall.from);
     let whose: Vec<Whose> = all.iter_mut().map(|stall| narrowed(stall, &seconds, &of_all, view)).collect();
-    all.iter_mut().for_each(|stall| stall.keep_within_interval(&seconds));
+    all.iter_mut().for_each(|stall| stall.find_bounds(&seconds));
     tell_single(&all, &whose, view, found);
     if is_many && regular.is_empty() && all.is_empty() && !stops {
         frequent::check(&seconds, view, found);
@@ -185,8 +189,8 @@ fn tell_single(all: &[Stall], whose: &[Whose], view: &StepView<'_>, found: &mut 
     } else {
         format!("an operation took {} then", time(longest.slowest_s))
     };
-    let when = match longest.within_s {
-        Some(to) => format!("between {} s and {} s", tenths(longest.began_s), tenths(to)),
+    let when = match longest.began_within {
+        Some((from, to, decimals)) => format!("begun between {from:.decimals$} s and {to:.decimals$} s"),
         None => format!("at {} s", tenths(longest.began_s)),
     };
     found.weighed(
@@ -358,7 +362,7 @@ fn one(
         length_s,
         missing: from..to,
         is_of_ramp: false,
-        within_s: None,
+        began_within: None,
     })
 }
 
@@ -405,7 +409,7 @@ fn several(seconds: &[Second], low: Range<usize>, usual: &Usual) -> Vec<Stall> {
                 length_s: slowest_s,
                 missing: from..to,
                 is_of_ramp: false,
-                within_s: None,
+                began_within: None,
             });
         } else if let Some(last) = stalls.last_mut() {
             last.slowest_s = last.slowest_s.max(slowest_s);
@@ -516,7 +520,7 @@ fn regular(seconds: &[Second], usual: &Usual, view: &StepView<'_>) -> Option<Ser
                     length_s,
                     missing,
                     is_of_ramp: false,
-                    within_s: None,
+                    began_within: None,
                 }
             } else {
                 made_up_for(seconds, from, to, usual, slowest_s)
@@ -574,7 +578,7 @@ fn regular_stops(seconds: &[Second], usual: &Usual, view: &StepView<'_>) -> Opti
                 length_s,
                 missing: from..to,
                 is_of_ramp: false,
-                within_s: None,
+                began_within: None,
             });
             let end = group[group.len() - 1].start.since(seconds[0].start).as_secs_f64();
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index")]
@@ -624,7 +628,7 @@ fn since_the_ramp(
         length_s: lost_s,
         missing: 0..to,
         is_of_ramp: true,
-        within_s: None,
+        began_within: None,
     })
 }
 
@@ -653,7 +657,7 @@ fn made_up_for(seconds: &[Second], from: usize, to: usize, usual: f64, slowest_s
         length_s: slowest_s,
         missing: first..from,
         is_of_ramp: false,
-        within_s: None,
+        began_within: None,
     }
 }
 

@@ -237,7 +237,7 @@ fn a_stall_is_told_with_its_time_and_length() {
     assert_eq!(
         told(&late),
         [
-            "behaviour.stall: throughput stopped once for about 1.99 s, between 20 s and 23 s: an operation took 2.00 s then"
+            "behaviour.stall: throughput stopped once for about 1.99 s, begun between 18.0 s and 21.0 s: an operation took 2.00 s then"
         ]
     );
     // Two that come anyhow.

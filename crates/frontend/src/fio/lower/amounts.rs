@@ -257,6 +257,9 @@ pub(super) fn tell_tails(parsed: &ParsedJob, files: u64, smallest: u64, faults: 
 /// takes that much, and that of `offset` in place of it.
 pub(super) fn tell_of_replaced_percents(parsed: &ParsedJob, faults: &mut Faults) {
     for &(name, percent) in &parsed.settings.operations.replaced_percents {
+        if (name, percent) == ("size", 100) {
+            continue;
+        }
         let place = parsed.settings.span(name, parsed.span);
         let message = format!("{name} takes the place of {name}={percent}%, which fio goes on to count with");
         faults.warn("fio.approximate", place, message, format!("leave {name}={percent}% out"));

@@ -22,8 +22,14 @@ fn tell_of_limits(settings: &Settings, span: Span, sizes: (u64, u64), faults: &m
     }
 }
 
-/// `verify_only` without a kind of verification: as with fio, the word alone keeps everything from being written, by which it must stay.
-fn keep_from_writing(options: &mut WorkloadOptions, place: Span, faults: &mut Faults) {
+/// `verify_only` without a kind of verification: as with fio, the word alone keeps a job that writes from writing, by which it must
+/// stay.
+fn keep_from_writing(options: &mut WorkloadOptions, settings: &Settings, place: Span, faults: &mut Faults) {
+    let rw = settings.operations.rw.as_str();
+    if !(rw.ends_with("write") || matches!(rw, "rw" | "randrw")) {
+        faults.warn("fio.no-effect", place, "verify_only checks nothing without verify", "add verify=crc32c");
+        return;
+    }
     let message = "verify_only checks nothing without verify, and nothing is written";
     let help = "add verify=crc32c, or leave verify_only out to write";
     faults.warn("fio.no-effect", place, message, help);
@@ -45,7 +51,7 @@ pub(super) fn set(
     let place = settings.span("verify", settings.span("verify_pattern", span));
     let Some(kind) = kind(settings) else {
         if verify.only {
-            keep_from_writing(options, settings.span("verify_only", span), faults);
+            keep_from_writing(options, settings, settings.span("verify_only", span), faults);
         }
         return;
     };

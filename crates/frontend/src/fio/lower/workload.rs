@@ -69,7 +69,7 @@ pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &m
         _ => [1.0, 0.0, 0.0],
     };
     let sizes = [READ, WRITE, TRIM].map(|kind| sizes(settings, kind));
-    tell_of_rounded_splits(settings, *span, faults);
+    tell_of_rounded_splits(settings, shares, *span, faults);
     let aligns = [READ, WRITE, TRIM].map(|kind| match operations.align[kind] {
         0 => super::block_sizes(settings)[kind].0,
         align => align,
@@ -309,22 +309,27 @@ fn split_step(settings: &Settings, kind: usize) -> u64 {
     if settings.operations.unaligned { 1 } else { super::block_sizes(settings)[kind].0.max(1) }
 }
 
-/// Sizes of `bssplit` that are issued as others.
-fn tell_of_rounded_splits(settings: &Settings, span: Span, faults: &mut Faults) {
-    let rounded = [READ, WRITE, TRIM].into_iter().find_map(|kind| {
+/// Sizes of `bssplit` that are issued as others, of the directions that a job has.
+fn tell_of_rounded_splits(settings: &Settings, shares: [f64; 3], span: Span, faults: &mut Faults) {
+    for kind in [READ, WRITE, TRIM].into_iter().filter(|&kind| shares[kind] > 0.0) {
         let step = split_step(settings, kind);
-        let sizes = settings.operations.splits[kind].iter().map(|&(size, _)| size);
-        sizes.into_iter().find(|size| size % step > 0).map(|size| (size, step))
-    });
-    if let Some((size, step)) = rounded {
-        let (asked, smallest) = (Bytes(size), Bytes(step));
-        let issued = Bytes(size - size % step);
+        let drawn = weights(&settings.operations.splits[kind]).unwrap_or_default();
+        let rounded: Vec<String> = drawn
+            .iter()
+            .filter(|(_, size)| size % step > 0)
+            .map(|(_, size)| format!("{} as {}", Bytes(*size), Bytes(size - size % step)))
+            .collect();
+        if rounded.is_empty() {
+            continue;
+        }
         let message = format!(
-            "blocks of {asked} are issued as {issued}: as in fio, a size of bssplit is rounded down to a multiple of the smallest \
-             ({smallest})"
+            "blocks are issued smaller than bssplit says ({}): as in fio, sizes are rounded down to multiples of the smallest, {}",
+            rounded.join(", "),
+            Bytes(step)
         );
         let help = "write the sizes that are meant, or add bs_unaligned";
         faults.warn("fio.size-distortion", settings.span("bssplit", span), message, help);
+        return;
     }
 }
 
