@@ -42,8 +42,8 @@ const WORDS_MIN: usize = 16;
 const NAME_MIN: usize = 8;
 
 /// The table's lines, heading first, each indented by two and at most `width` wide where the cells allow it: first
-/// dispensable columns go, then words in the last column are wrapped or the first column is cut, then the table is broken into parts under one another, each
-/// beginning with the columns that name the rows. A column empty in all rows is left out.
+/// dispensable columns go, then words in the last column are wrapped; else the table is broken into parts under one another, each
+/// beginning with the columns that name the rows, and the first column is cut where that leaves fewer parts. A column empty in all rows is left out.
 pub(crate) fn lines(columns: &[Column], rows: &[Vec<String>], width: usize) -> Vec<String> {
     let full = |at: usize| {
         let cells = rows.iter().map(|row| row[at].chars().count());

@@ -250,3 +250,23 @@ fn global_options_have_the_name_that_began_them() {
         assert_eq!(of(&[FATHOM, "fio"]), peer, "{line}");
     }
 }
+
+/// What ends in its ramp is counted whole, and has no single operations: no part of them is in logs or percentiles.
+#[test]
+fn a_job_that_ends_in_its_ramp_has_no_part_of_its_operations_in_its_logs() {
+    for (options, of_submission) in [("", 100), ("--slat_percentiles=1", 0)] {
+        let bench = Bench::new();
+        let job = "fio --name=a --filename=f --size=400k --rw=write --bs=4k --ioengine=libaio --iodepth=16 --ramp_time=10 \
+                   --write_lat_log=R --output-format=json+";
+        let ended = bench.fathom(format!("{job} {options}").trim());
+        let document: serde_json::Value =
+            serde_json::from_str(&ended.expect(0, &[]).out).expect("one document");
+        let write = &document["jobs"][0]["write"];
+        let counts = ["slat_ns", "clat_ns", "lat_ns"].map(|name| write[name]["N"].as_u64());
+        assert_eq!(counts, [Some(of_submission), Some(100), Some(100)], "{options}: {write:#}");
+        let bins = write["slat_ns"]["bins"].as_object().map_or(0, serde_json::Map::len);
+        assert_eq!(bins, 0, "{options}: {write:#}");
+        let log = std::fs::read_to_string(bench.path("R_clat.1.log")).expect("the log is there");
+        assert_eq!(log, "", "{options}");
+    }
+}

@@ -749,6 +749,8 @@ fn verify_only_never_writes() {
         "--rw=write --ioengine=libaio --iodepth=4",
         "--rw=write --verify=null",
         "--rw=write --verify=md5 --do_verify=0",
+        // What only reads is left alone.
+        "--rw=randread --latency_target=10s --latency_window=100ms",
     ] {
         let bench = Bench::new();
         bench.write("f", &sound);
