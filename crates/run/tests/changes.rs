@@ -102,18 +102,34 @@ fn a_change_that_another_replaces_at_once_is_told_as_such() {
     assert_eq!(told.wall_ms.len(), 3, "two steps and the end: {:?}", told.wall_ms);
 }
 
+/// Asks for 1,000 operations per second of the stream `s` when the first interval is told, when surely something has been
+/// due. Asked before the run, the change may come before anything is.
+#[derive(Default)]
+struct AskedOnTheWay {
+    told: Late,
+    is_asked: bool,
+}
+
+impl Sink for AskedOnTheWay {
+    fn event(&mut self, event: &Event) -> Result<(), SinkError> {
+        if matches!(event, Event::Interval(_)) && !std::mem::replace(&mut self.is_asked, true) {
+            self.told.changes.ask(RateChange { stream: "s".to_owned(), load: NewLoad::Rate(Iops(1000.0)) });
+        }
+        self.told.event(event)
+    }
+}
+
 /// More than can be issued, on a stream that is not changed itself: what waits is no part of the step that follows.
 #[test]
 fn what_waits_at_a_change_is_told_to_be_given_up() {
-    let changes = Changes::default();
-    changes.ask(RateChange { stream: "s".to_owned(), load: NewLoad::Rate(Iops(1000.0)) });
-    let mut told = Late::default();
-    let job = "[target.t]\nkind = \"null\"\n[stream.s]\nrate = \"100/s\"\n[stream.full]\nrate = \"20M/s\"\nqueue_depth = 1\n\
-               [stage.a]\ntime = \"300ms\"\n";
-    ran(job, changes, &mut told);
+    let mut asked = AskedOnTheWay::default();
+    let job = "[run]\ninterval = \"100ms\"\n[target.t]\nkind = \"null\"\n[stream.s]\nrate = \"100/s\"\n[stream.full]\n\
+               rate = \"20M/s\"\nqueue_depth = 1\n[stage.a]\ntime = \"2s\"\n";
+    ran(job, asked.told.changes.clone(), &mut asked);
+    let notes = asked.told.notes;
     let of_waiting: Vec<&String> =
-        told.notes.iter().filter(|note| note.contains("still waited as the load was changed")).collect();
-    let [one] = of_waiting[..] else { panic!("{:?}", told.notes) };
+        notes.iter().filter(|note| note.contains("still waited as the load was changed")).collect();
+    let [one] = of_waiting[..] else { panic!("{notes:?}") };
     assert!(one.contains("of the stream \"full\"") && one.contains("given up"), "{one}");
 }
 
