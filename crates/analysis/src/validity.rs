@@ -11,6 +11,7 @@ mod drives;
 mod host;
 mod load;
 mod pacing;
+mod paused;
 mod places;
 mod single_stop;
 mod surroundings;

@@ -176,7 +176,19 @@ impl<E: Engine, C: Clock> Worker<'_, E, C> {
         if (self.budget.bytes == 0 || self.budget.operations == 0) && !self.begin_next_pass() {
             return 0;
         }
+        let wanted = match self.course.largest.saturating_mul(wanted as u64) {
+            most if self.budget.bytes < most => self.fitting_in_pass(),
+            _ => wanted,
+        };
         usize::try_from(self.budget.operations).unwrap_or(usize::MAX).min(wanted)
+    }
+
+    /// How many operations fit into what is left of a pass, however large they are. What is planned beyond its end would be lost to a
+    /// pass that goes on where it was.
+    #[cold]
+    fn fitting_in_pass(&self) -> usize {
+        let fitting = self.budget.bytes / self.course.largest.max(1);
+        usize::try_from(fitting).unwrap_or(usize::MAX).max(1)
     }
 
     /// Takes note that the generator's pass is over: what is left of its bytes is not moved.

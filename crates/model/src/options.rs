@@ -116,7 +116,7 @@ options! {
     run: RunKind = RunKind::Onward, Kind::Choice(RunKind::WORDS), fio "rw_sequencer", example "\"again\"";
     /// Bytes skipped after each sequential operation; negative goes backwards.
     stride: i64 = 0, Kind::Distance, fio "rw=read:N", vdbench "stride", example "\"8KiB\"";
-    /// How the kind of an operation of a mix is chosen: drawn by its share, the one that is furthest behind, or, of reads and writes, drawn anew as fio does it (`"redrawn"`).
+    /// How the kind of an operation of a mix is chosen: drawn by its share, the one that is furthest behind, or, of reads and writes, drawn anew as fio does it (`"redrawn"`; with `"redrawn-onward"` another pass goes on drawing, else each draws the same).
     kind_order: KindOrder = KindOrder::Drawn, Kind::Choice(KindOrder::WORDS), example "\"even\"";
     /// Whether reads and writes continue from one sequential position or each from its own.
     cursor: Cursor = Cursor::Shared, Kind::Choice(Cursor::WORDS), example "\"per-kind\"";

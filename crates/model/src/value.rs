@@ -188,6 +188,8 @@ choice! {
         Even = "even",
         /// Of reads and writes the one that came last, until it has done its share of those before; then by chance. fio's rule.
         Redrawn = "redrawn",
+        /// The same, where another pass goes on drawing instead of beginning with the numbers of the first.
+        RedrawnOnward = "redrawn-onward",
     }
 }
 choice! {

@@ -38,7 +38,8 @@ struct Done {
 /// Reads and writes that follow one another as [`KindOrder::Redrawn`] says.
 #[derive(Debug, Clone)]
 struct Redrawn {
-    seed: u32,
+    /// What each pass begins to draw with; `None` where they go on.
+    anew: Option<u32>,
     draws: Taus88,
     read_percent: u32,
     last: OperationKind,
@@ -49,16 +50,20 @@ struct Redrawn {
 }
 
 impl Redrawn {
-    fn new(read_percent: u32, seed: u64) -> Self {
+    fn new(read_percent: u32, onward: bool, seed: u64) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "the low half is meant")]
         let seed = seed as u32;
-        let draws = Taus88::new(seed);
-        Self { seed, draws, read_percent, last: OperationKind::Read, until: 0, counts: [0; PLACED_KINDS] }
+        let (draws, anew) = (Taus88::new(seed), (!onward).then_some(seed));
+        Self { anew, draws, read_percent, last: OperationKind::Read, until: 0, counts: [0; PLACED_KINDS] }
     }
 
-    /// Each pass draws the same. What came last and how often stays, and decides how soon it is drawn again. Observed with fio 3.33.
+    /// Another pass draws at once: the same, or what comes next. What came last and how often stays, and decides how soon it is drawn
+    /// again. Observed with fio 3.33.
     fn renew(&mut self) {
-        (self.draws, self.until) = (Taus88::new(self.seed), 0);
+        self.until = 0;
+        if let Some(seed) = self.anew {
+            self.draws = Taus88::new(seed);
+        }
     }
 
     #[inline]
@@ -173,7 +178,9 @@ impl Kinds {
         let weights: Vec<f64> = kinds.iter().map(|&kind| weight(kind)).collect();
         let done = match order {
             KindOrder::Drawn => None,
-            KindOrder::Redrawn { read_percent } => Some(Order::Redrawn(Redrawn::new(read_percent, seed))),
+            KindOrder::Redrawn { read_percent, onward } => {
+                Some(Order::Redrawn(Redrawn::new(read_percent, onward, seed)))
+            }
             KindOrder::Even(counted) => {
                 let share = |case: &Case| match counted {
                     Counted::Operations => case.weight,
@@ -294,8 +301,11 @@ mod tests {
                 |weight, kind| Case { weight, kind, size: Size::Fixed(4096), random: false, align: None };
             let read = f64::from(read_percent) / 100.0;
             let cases = [case(read, OperationKind::Read), case(1.0 - read, OperationKind::Write)];
-            let mut kinds =
-                Kinds::new(&cases, KindOrder::Redrawn { read_percent }, 2_501_048_522_732_208_269);
+            let mut kinds = Kinds::new(
+                &cases,
+                KindOrder::Redrawn { read_percent, onward: false },
+                2_501_048_522_732_208_269,
+            );
             let mut rng = Rng::new(1);
             let mut next = || {
                 let kind = kinds.draw(&mut rng);
@@ -305,6 +315,33 @@ mod tests {
             assert_eq!((0..100).map(|_| next()).collect::<String>(), expect);
         }
     }
+
+    /// fio 3.33, `rw=rw` with blocks of 64 KiB, `loops=2` of 4 MiB and `randseed=3`: the numbers go on, but for that of the write that
+    /// was over the end of its file.
+    #[test]
+    fn kinds_of_a_given_seed_go_on_from_pass_to_pass() {
+        let expect = "wrwwrwwwwrrrwwwwrwrrrrrrwwwwrwwrrwrrwrrrwrwwwrrrwrwwrwwrwwwwwrww\
+                      wwwwrwrwrrwwrwwrwrwrrrwrwwrrwrwrrrrrrwwwwwrrwwwwrwrrwrrrrwwrrrrr";
+        let case = |kind| Case { weight: 0.5, kind, size: Size::Fixed(65_536), random: false, align: None };
+        let cases = [OperationKind::Read, OperationKind::Write].map(case);
+        let order = KindOrder::Redrawn { read_percent: 50, onward: true };
+        // What fio makes of `randseed=3` for the first job.
+        let mut kinds = Kinds::new(&cases, order, 3_576_168_455);
+        let (mut rng, mut blocks, mut told) = (Rng::new(1), [0; PLACED_KINDS], String::new());
+        while told.len() < expect.len() {
+            let kind = kinds.draw(&mut rng);
+            if blocks[kind.index()] == 64 {
+                blocks = [0; PLACED_KINDS];
+                kinds.renew();
+                continue;
+            }
+            blocks[kind.index()] += 1;
+            kinds.note(kind, 65_536);
+            told.push(if kind == OperationKind::Read { 'r' } else { 'w' });
+        }
+        assert_eq!(told, expect);
+    }
+
     /// fio 3.33 with `bssplit=4k/10:64k/40:4m/50` in files of 1 MiB: a fifth of what it does has 4 KiB.
     #[test]
     fn sizes_that_do_not_fit_are_drawn_anew() {

@@ -157,7 +157,8 @@ pub(crate) fn resolve(
     let kinds = match kind_order.get() {
         KindOrder::Drawn => schema::KindOrder::Drawn,
         KindOrder::Even => schema::KindOrder::Even(Counted::Operations),
-        KindOrder::Redrawn => redrawn(section, &cases, remarks)?,
+        KindOrder::Redrawn => redrawn(section, &cases, false, remarks)?,
+        KindOrder::RedrawnOnward => redrawn(section, &cases, true, remarks)?,
     };
     let mut operations = Operations {
         smallest,
@@ -259,6 +260,7 @@ fn needs_ends(section: &Named<WorkloadOptions>) -> bool {
 fn redrawn(
     section: &Named<WorkloadOptions>,
     cases: &[Case],
+    onward: bool,
     remarks: &mut Remarks,
 ) -> Option<schema::KindOrder> {
     let share = |kind| cases.iter().filter(|case| case.kind == kind).map(|case| case.weight).sum::<f64>();
@@ -283,7 +285,7 @@ fn redrawn(
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a hundred")]
     let read_percent = percent.round() as u32;
     Some(match read_percent {
-        1..=99 => schema::KindOrder::Redrawn { read_percent },
+        1..=99 => schema::KindOrder::Redrawn { read_percent, onward },
         _ => schema::KindOrder::Drawn,
     })
 }

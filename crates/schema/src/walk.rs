@@ -61,6 +61,9 @@ pub enum KindOrder {
     Redrawn {
         /// Share of reads, 1 to 99 %.
         read_percent: u32,
+        /// Whether another pass goes on with the numbers of the one before; else each draws the same.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        onward: bool,
     },
 }
 

@@ -69,6 +69,8 @@ const BY_LOAD_PARTS: usize = 10;
 const MARKS_MAX: usize = 50;
 /// Drift over a whole step that matters, as a share.
 const DRIFT_MIN: f64 = 0.05;
+/// Times its slots that are done in an interval, up to which those under way at its edges matter.
+const EDGES_TIMES: f64 = 2.0;
 /// Parts of a step whose means tell whether it goes along with its drift, and the fewest intervals of one; and the share of their
 /// range that they may come back by.
 const COURSE_PARTS: usize = 16;
@@ -182,6 +184,9 @@ pub(super) fn check(view: &StepView<'_>, found: &mut Found) {
 /// Checks of how throughput goes where the job itself changes nothing.
 fn check_course(stretch: &Stretch, view: &StepView<'_>, found: &mut Found) {
     let Stretch { seconds, is_first, is_whole } = stretch;
+    if is_even(seconds, view) {
+        return;
+    }
     let iops: Vec<f64> = seconds.iter().map(|second| second.iops).collect();
     let (levels, is_smooth) = levels(seconds, &iops);
     let is_long = iops.len() >= COURSE_MIN;
@@ -251,6 +256,26 @@ fn check_course(stretch: &Stretch, view: &StepView<'_>, found: &mut Found) {
     {
         tell_drift(share, seconds, *is_whole, view, found);
     }
+}
+
+/// Whether operations take about as long as an interval and came as a constant rate brings them, but for those that were under way at
+/// edges: theirs make a course then that no device has.
+fn is_even(seconds: &[Second], view: &StepView<'_>) -> bool {
+    let slots: f64 =
+        view.streams().map(|(stream, _)| f64::from(stream.queue_depth) * stream.workers.len() as f64).sum();
+    let count = |second: &Second| second.iops * second.length;
+    let time: f64 = seconds.iter().map(|second| second.length).sum();
+    let rate = seconds.iter().map(count).sum::<f64>() / time;
+    if rate * time > EDGES_TIMES * slots * seconds.len() as f64 {
+        return false;
+    }
+    let mut off = 0.0_f64;
+    let (mut lowest, mut highest) = (0.0_f64, 0.0_f64);
+    for second in seconds {
+        off += count(second) - rate * second.length;
+        (lowest, highest) = (lowest.min(off), highest.max(off));
+    }
+    highest - lowest <= slots
 }
 
 /// Tells how much throughput fell or rose, as a share of where it began.

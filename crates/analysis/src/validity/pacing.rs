@@ -2,7 +2,7 @@
 
 use super::load::{INTERVALS_MIN, MEASURE_MIN, is_virtual};
 use super::single_stop::{Stop, single_stop};
-use super::{Found, StepView, unfinished};
+use super::{Found, StepView, paused, unfinished};
 use crate::load::{operations_for, stop_ns};
 use crate::measured::{Measured, operations};
 use fathom_metrics::{Latency, bucket_bounds};
@@ -94,6 +94,7 @@ pub(super) fn check(
 ) {
     rate(stream, measured, intervals, place, found);
     off_mean(stream, measured, intervals, place, found);
+    paused::check(stream, measured, place, found);
     dropped(measured, place, found);
     issued_late(view, stream, measured, intervals, place, found);
 }
@@ -288,6 +289,10 @@ fn overload(stream: &Stream, backlog_max: u64) -> (String, &'static str) {
         _ => format!("the backlog grew to {backlog_max} arrivals"),
     };
     let remedy = match backlog_max {
+        _ if paused::keep_from_rate(stream) => {
+            "its own pauses let through fewer than come due, however quick the device is: ask for a lower rate, for shorter pauses, \
+             or for pauses that put off what is due"
+        }
         // The device is fathom itself.
         _ if stream.engine.kind == EngineKind::Null => {
             "generator-limited: the null engine takes no time, so that this is all that so many workers issue here; ask for a \

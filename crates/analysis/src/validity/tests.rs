@@ -11,6 +11,7 @@ mod levels;
 mod limits;
 mod others;
 mod passages;
+mod paused;
 mod queues;
 mod remedies;
 mod stops;

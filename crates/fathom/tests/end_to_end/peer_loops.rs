@@ -75,6 +75,72 @@ fn a_further_loop_goes_on_or_begins_anew_by_the_engine() {
     check(test, &[("--rw=rw --bs=4k --size=32k --filesize=24k --loops=3", 0)]);
 }
 
+/// Which of reads and writes comes is drawn on from loop to loop where the seed is given, and again from the first number else.
+#[test]
+fn a_mix_whose_seed_is_given_draws_on_in_further_loops() {
+    let test = "a_mix_whose_seed_is_given_draws_on_in_further_loops";
+    for engine in ["psync", "mmap", "vsync", "null", "libaio --iodepth=4", "io_uring"] {
+        for seed in ["--randseed=3", "--randseed=99", "--randseed=1 --allrandrepeat=1", "--randrepeat=1"] {
+            let lines = [
+                "--rw=rw --bs=64k --size=4m --loops=2",
+                "--rw=rw --bs=64k --size=5m --io_size=12m --rwmixread=30",
+                "--rw=rw --bs=32k --size=1m --loops=3 --nrfiles=2",
+            ];
+            let lines = lines.map(|line| format!("--ioengine={engine} {seed} {line}"));
+            check(test, &lines.each_ref().map(|line| (line.as_str(), 0)));
+        }
+    }
+}
+
+/// The null engine opens no file of which a share could be taken: it is one of `size`.
+#[test]
+fn offsets_in_percent_of_what_nobody_opens_are_of_the_size() {
+    let lines = [
+        "--offset=50% --size=4m",
+        "--offset=50% --size=4m --filesize=8m",
+        "--offset=50% --size=4m --filesize=3m",
+        "--offset=50% --size=4m --nrfiles=2",
+        "--offset=50% --size=4m --filename=y:z",
+        "--offset=33% --size=3m --offset_align=1k",
+        "--offset=33% --size=3m",
+        "--offset=50% --size=4m --io_size=50%",
+        "--offset_increment=25% --size=4m --offset=50% --new_group --name=b --filename=y --size=4m --offset=25% --write_iolog=next",
+    ]
+    .map(|line| format!("--ioengine=null --rw=write --bs=128k {line}"));
+    let test = "offsets_in_percent_of_what_nobody_opens_are_of_the_size";
+    check(test, &lines.each_ref().map(|line| (line.as_str(), 0)));
+}
+
+/// Pairs of a trim and a write, and writes that `experimental_verify` keeps from being read back on the way, in the peer's number.
+#[test]
+fn pairs_and_backlogs_are_as_many_as_those_of_the_peer() {
+    let test = "pairs_and_backlogs_are_as_many_as_those_of_the_peer";
+    if let Err(why) = tool("fio", &["--version"]) {
+        skip(test, &why);
+        return;
+    }
+    let pairs = "--ioengine=null --rw=trimwrite --bs=4k --size=4m";
+    let backlog =
+        "--rw=write --bs=4k --size=256k --verify=crc32c --experimental_verify=1 --verify_backlog=16";
+    for line in [
+        format!("{pairs} --io_size=3m"),
+        format!("{pairs} --io_size=6m"),
+        format!("{pairs} --io_size=9m"),
+        format!("{pairs} --io_size=6m --loops=3"),
+        format!("{pairs} --io_size=17m --nrfiles=2"),
+        backlog.to_owned(),
+        format!("{backlog} --number_ios=50"),
+    ] {
+        let [theirs, ours] = [&["fio"][..], &[FATHOM, "fio"]].map(|program| {
+            let words: Vec<&str> =
+                ["--name=a", "--output-format=json"].into_iter().chain(line.split(' ')).collect();
+            let document = Bench::new().run(&[program, &words].concat()).expect(0, &[]).json();
+            ["read", "write", "trim"].map(|kind| document["jobs"][0][kind]["total_ios"].clone())
+        });
+        assert_eq!(ours, theirs, "{line}");
+    }
+}
+
 #[test]
 fn jumps_that_leave_the_files_room_go_on_in_the_next_loop() {
     let jumps = "--rw=write:9k --bs=4k --size=384k --loops=2";

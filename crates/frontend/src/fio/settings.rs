@@ -401,6 +401,8 @@ pub(crate) struct Verification {
     pub(crate) pattern_interval: u64,
     /// Read back after this many writes; 0: not before the pass ends.
     pub(crate) backlog: u64,
+    /// Writes are drawn again to be read back, and none is kept in mind for a backlog.
+    pub(crate) experimental: bool,
     /// Read back at once; 0: the backlog.
     pub(crate) backlog_batch: u64,
     /// The first mismatch ends the job.
@@ -729,6 +731,7 @@ impl Default for Verification {
             header_at: 0,
             pattern_interval: 0,
             backlog: 0,
+            experimental: false,
             backlog_batch: 0,
             fatal: false,
             dump: false,

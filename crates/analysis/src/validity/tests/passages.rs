@@ -86,3 +86,22 @@ fn what_approaches_its_level_at_the_start_has_not_fallen() {
         }
     }
 }
+
+/// One operation of a second after the other, of which the last is done with the one before it.
+#[test]
+fn operations_on_the_edges_of_intervals_make_no_course() {
+    let mut edges = vec![1; 201];
+    (edges[0], edges[200]) = (0, 2);
+    let told = |counts: &[u64], queue_depth: u32| {
+        let mut made = counted(counts, false);
+        made.steps[0].started.step.streams[0].queue_depth = queue_depth;
+        behaviour(&made).into_iter().map(|one| format!("{}: {}", one.id, one.evidence)).collect::<Vec<_>>()
+    };
+    assert_eq!(told(&edges, 1), Vec::<String>::new());
+    // The same course of many operations is one, whatever the depth.
+    let many: Vec<u64> = (0..201).map(|at| if at > 193 { 1350 } else { 1000 }).collect();
+    assert_eq!(told(&many, 32).len(), 1, "{:?}", told(&many, 32));
+    // So is one of few that goes on for longer than those under way explain.
+    let few: Vec<u64> = (0..200).map(|at| if at < 100 { 2 } else { 1 }).collect();
+    assert_eq!(told(&few, 1).len(), 1, "{:?}", told(&few, 1));
+}

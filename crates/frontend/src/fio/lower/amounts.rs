@@ -53,6 +53,12 @@ pub(super) fn set(
             options.bytes.set(share, io_size_span);
         }
         Some(Size::Bytes(io_size)) => {
+            // Observed with fio 3.33: of pairs it counts up to `size` one of both, beyond it both, and ends with a pass.
+            if let Some(size) = size.filter(|&size| lowered.is_trimwrite && io_size > size) {
+                let both = u32::try_from(io_size.div_ceil(size.saturating_mul(2))).unwrap_or(u32::MAX);
+                options.passes.set(passes.max(both).min(1_000_000_000), io_size_span);
+                return;
+            }
             options.bytes.set(Amount::Bytes(Bytes(io_size)), io_size_span);
             // Observed with fio 3.33: where no pass ends by itself, one goes on to io_size. Of sequential ones, and of those that are so in
             // part, where the engine waits for each operation.
@@ -134,6 +140,36 @@ pub(super) fn goes_to_the_end(parsed: &ParsedJob, lowered: &Lowered, engine: Eng
     let knows_no_length =
         !matches!(engine, Engine::Mmap | Engine::Null | Engine::Cpu | Engine::Exec | Engine::Net);
     lowered.reads && !lowered.writes && !lowered.is_random && is_once && !says_amount && knows_no_length
+}
+
+/// The job whose offsets are shares of files that nobody opens, with those of equal parts of `size`, whatever `filesize` says: so long
+/// are they to fio 3.33. Between two blocks each goes on to the next. `None` for other jobs.
+pub(super) fn adapted_to_null(parsed: &ParsedJob) -> Option<ParsedJob> {
+    let Settings { operations, files, engine, .. } = &parsed.settings;
+    let is_share = |offset: &Size| matches!(offset, Size::Percent(percent) if *percent > 0);
+    let Some(Size::Bytes(size)) = operations.size.filter(|size| *size != Size::Bytes(0)) else { return None };
+    let has_share = is_share(&operations.offset) || is_share(&operations.offset_increment);
+    if engine.name != "null" || !has_share {
+        return None;
+    }
+    let smallest = super::block_sizes(&parsed.settings).into_iter().map(|(low, _)| low).min();
+    let align = Some(operations.offset_align).filter(|align| *align > 0).or(smallest).unwrap_or(1);
+    let part = size / files.count.max(files.names.len() as u64).max(1);
+    let ParsedJob { name, section, span, settings, options } = parsed;
+    let mut settings = settings.clone();
+    let Operations { offset, offset_increment, .. } = &mut settings.operations;
+    for amount in [offset, offset_increment] {
+        if let Size::Percent(percent) = *amount {
+            *amount = Size::Bytes(share(percent, part).next_multiple_of(align));
+        }
+    }
+    Some(ParsedJob {
+        name: name.clone(),
+        section: section.clone(),
+        span: *span,
+        settings,
+        options: options.clone(),
+    })
 }
 
 /// Begins at the start where the offset is a share of files that are not there, which is 0 to fio.

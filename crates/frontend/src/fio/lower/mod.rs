@@ -129,9 +129,9 @@ impl Lowering<'_> {
         let ParsedJob { name, section: _, span, settings, options } = parsed;
         let adapted = names::adapted(parsed, self.faults);
         let parsed = adapted.as_ref().map_or(parsed, |(adapted, _)| adapted);
-        let adapted_to_cpu = cpu::adapted(parsed);
-        let parsed = adapted_to_cpu.as_ref().unwrap_or(parsed);
-        let is_adapted = adapted.is_some() || adapted_to_cpu.is_some();
+        let adapted_to_engine = cpu::adapted(parsed).or_else(|| amounts::adapted_to_null(parsed));
+        let parsed = adapted_to_engine.as_ref().unwrap_or(parsed);
+        let is_adapted = adapted.is_some() || adapted_to_engine.is_some();
         let settings = if is_adapted { &parsed.settings } else { settings };
         self.names = adapted.as_ref().map(|(_, counts)| *counts);
         self.job.echo.push((name.clone(), listed(options)));

@@ -113,7 +113,16 @@ pub(super) fn set(
     if verify.header_at > 0 {
         options.verify_header_at.set(Bytes(verify.header_at), settings.span("verify_offset", span));
     }
-    if verify.backlog > 0 {
+    if verify.backlog > 0 && verify.experimental {
+        let place = settings.span("verify_backlog", span);
+        let message = "experimental_verify=1 reads back when the writing is over, whatever verify_backlog says, as with fio";
+        faults.warn(
+            "fio.no-effect",
+            place,
+            message,
+            "leave experimental_verify out: fathom draws the writes again in any case",
+        );
+    } else if verify.backlog > 0 {
         options.verify_backlog.set(verify.backlog, settings.span("verify_backlog", span));
         if verify.backlog_batch > 0 {
             let span = settings.span("verify_backlog_batch", span);
@@ -172,7 +181,7 @@ pub(super) fn set_when(
         return;
     }
     let place = settings.span("time_based", span);
-    if verify.backlog > 0 {
+    if verify.backlog > 0 && !verify.experimental {
         options.verify_when.set(VerifyWhen::Backlog, place);
     } else if goes_on && (files == 1 || rw.starts_with("rand")) {
         options.verify_when.set(VerifyWhen::Never, place);

@@ -105,7 +105,10 @@ pub(super) fn lower(job: &ParsedJob, surroundings: &Surroundings<'_>, faults: &m
     let reads_and_writes = [READ, WRITE, TRIM].map(|kind| shares[kind] > 0.0) == [true, true, false];
     let redraws = reads_and_writes && !has_rates_by_kind && rate_max.is_none();
     if redraws {
-        options.kind_order.set(KindOrder::Redrawn, settings.span("rwmixread", *span));
+        // fio begins its numbers anew in each loop, unless it was told with which to begin.
+        let onward = settings.operations.seed.is_some() || !settings.operations.rand_repeat;
+        let order = if onward { KindOrder::RedrawnOnward } else { KindOrder::Redrawn };
+        options.kind_order.set(order, settings.span("rwmixread", *span));
     }
     set_mix(&mut options, &directions, sequential_sizes.as_ref(), settings, *span);
     let used = || directions.iter().filter(|direction| direction.share > 0.0);

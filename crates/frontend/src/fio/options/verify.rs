@@ -1,7 +1,7 @@
 //! Rows of verification: what protects written data, when it is read back, what a mismatch does.
 
 use super::Priority::{P0, P1, P2};
-use super::{NO_BOOLEAN, OptionRow, Value, accepted, built, refused};
+use super::{OptionRow, Value, accepted, built, refused};
 use fathom_model::VerifyPattern;
 
 /// What `verify` takes; `pattern_hdr` came after 3.33.
@@ -76,8 +76,8 @@ pub(super) const ROWS: &[OptionRow] = &[
     accepted("verify_async_cpus", &[], P2, Value::Any, "each job checks its own reads"),
     built("verify_backlog", &[], P0, Value::Count(0, ANY_COUNT, |s, n| s.verify.backlog = n)),
     built("verify_backlog_batch", &[], P1, Value::Count(0, ANY_COUNT, |s, n| s.verify.backlog_batch = n)),
-    // Writes are always found again by generating their sequence once more.
-    accepted("experimental_verify", &[], P1, NO_BOOLEAN, ""),
+    // Writes are always found again by generating their sequence once more; but with it fio reads nothing back meanwhile.
+    built("experimental_verify", &[], P1, Value::Boolean(|s, flag| s.verify.experimental = flag)),
     built("verify_state_load", &[], P1, Value::Boolean(|s, flag| s.verify.loads_state = flag)),
     built("verify_state_save", &[], P1, Value::Boolean(|s, flag| s.verify.saves_state = flag)),
     built("verify_write_sequence", &[], P1, Value::Boolean(|s, flag| s.verify.sequence = flag)),
