@@ -58,6 +58,9 @@ struct Chosen {
     newest_is_out: Option<String>,
 }
 
+/// What is said where nothing can be followed.
+const TOO_FEW: &str = "there are fewer than two runs to follow; run the job again, or name the runs";
+
 pub(crate) fn run(args: &HistoryArgs) -> Exit {
     let folder = store_folder(args.store.as_ref());
     outcome(args, &folder).unwrap_or_else(|(exit, reason)| {
@@ -69,9 +72,16 @@ pub(crate) fn run(args: &HistoryArgs) -> Exit {
 fn outcome(args: &HistoryArgs, folder: &Path) -> Result<Exit, (Exit, String)> {
     let Chosen { records, left_out, newest_is_out } = chosen(args, folder)?;
     let runs: Vec<&Record> = records.iter().collect();
+    let format = if args.json { Format::Json } else { args.format };
     if runs.len() < 2 {
-        let mut reason =
-            "there are fewer than two runs to follow; run the job again, or name the runs".to_owned();
+        if format == Format::Json {
+            let document = document_of_too_few(&runs, args, &left_out, newest_is_out.as_deref());
+            match given_out(&document, format, args, &records, folder) {
+                Exit::Ok => {}
+                exit => return Ok(exit),
+            }
+        }
+        let mut reason = TOO_FEW.to_owned();
         left_out.iter().for_each(|one| reason += &format!("\n  {one}"));
         return Err((Exit::Inconclusive, reason));
     }
@@ -82,23 +92,60 @@ fn outcome(args: &HistoryArgs, folder: &Path) -> Result<Exit, (Exit, String)> {
         Outlook::Inconclusive => Exit::Inconclusive,
         Outlook::Regressed => Exit::Threshold,
     };
-    let format = if args.json { Format::Json } else { args.format };
     let text = match format {
         Format::Text if args.output.is_some() => history_text(&followed, TEXT_WIDTH, false),
         Format::Text => history_text(&followed, terminal::width(), terminal::colours_data()),
-        Format::Json => {
-            serde_json::to_string_pretty(&document(&followed)).expect("it has only string keys") + "\n"
-        }
+        Format::Json => json_text(&document(&followed)),
         Format::Csv => figures_csv(&document(&followed)),
         Format::Html => history_html(&followed),
         Format::Markdown => history_markdown(&followed),
     };
-    let printed = match &args.output {
-        None if format == Format::Text => crate::shown(&text),
-        None => crate::printed(&text),
-        Some(output) => super::told_to(output, &text, &records, folder),
-    };
+    let printed = given_out(&text, format, args, &records, folder);
     Ok(if printed == Exit::Ok { exit } else { printed })
+}
+
+fn given_out(text: &str, format: Format, args: &HistoryArgs, records: &[Record], folder: &Path) -> Exit {
+    match &args.output {
+        None if format == Format::Text => crate::shown(text),
+        None => crate::printed(text),
+        Some(output) => super::told_to(output, text, records, folder),
+    }
+}
+
+fn json_text(document: &Value) -> String {
+    serde_json::to_string_pretty(document).expect("it has only string keys") + "\n"
+}
+
+/// The document of one run, or none, of which nothing can be said.
+fn document_of_too_few(
+    runs: &[&Record],
+    args: &HistoryArgs,
+    left_out: &[String],
+    newest_is_out: Option<&str>,
+) -> String {
+    json_text(&json!({
+        "outlook": Outlook::Inconclusive.name(),
+        "sentence": TOO_FEW,
+        "title": runs.first().map(|run| visible(&run.started.title)),
+        "margin": args.margin.value(),
+        "of": null,
+        "runs": runs.iter().map(|run| of_run(run)).collect::<Vec<_>>(),
+        "level_from": null,
+        "newest": null,
+        "loads": [],
+        "turns": [],
+        "newest_is_out": newest_is_out,
+        "left_out": left_out,
+        "remarks": [],
+    }))
+}
+
+fn of_run(record: &Record) -> Value {
+    json!({
+        "run": record.started.run,
+        "started_ms": record.started.wall_ms,
+        "tool_version": record.started.tool_version,
+    })
 }
 
 fn of_store(error: &StoreError) -> (Exit, String) {
@@ -243,20 +290,13 @@ fn document(followed: &Followed<'_>) -> Value {
         let (jobs, environment) = (listed(jobs), listed(environment));
         json!({ "at": at, "run": run_at(*at), "jobs": jobs, "environment": environment })
     };
-    let of_run = |record: &&Record| {
-        json!({
-            "run": record.started.run,
-            "started_ms": record.started.wall_ms,
-            "tool_version": record.started.tool_version,
-        })
-    };
     json!({
         "outlook": followed.outlook().name(),
         "sentence": followed.sentence(),
         "title": visible(&runs[0].started.title),
         "margin": margin.value(),
         "of": found.kind.name(),
-        "runs": runs.iter().map(of_run).collect::<Vec<_>>(),
+        "runs": runs.iter().map(|run| of_run(run)).collect::<Vec<_>>(),
         "level_from": found.level_from,
         "newest": found.newest.as_ref().map(|newest| json!({
             "verdict": newest.verdict.name(),

@@ -89,6 +89,15 @@ fn runs_that_say_nothing_are_left_out() {
         .out
         .clone();
     assert_eq!(page, "");
+    let document = bench
+        .fathom(&format!("history {} {cut} --json", all[0]))
+        .expect(8, &["fewer than two runs to follow"])
+        .json();
+    assert_eq!(
+        (&document["outlook"], &document["runs"][0]["run"], &document["loads"]),
+        (&serde_json::json!("inconclusive"), &serde_json::json!(all[0]), &serde_json::json!([]))
+    );
+    assert!(document["newest_is_out"].as_str().is_some_and(|why| why.contains("ended early")), "{document}");
     for (line, told) in [
         (format!("history {0} {0}", all[0]), "is named twice"),
         (format!("history {} --from nothing", all[0]), "no run \"nothing\""),

@@ -113,22 +113,7 @@ pub(super) fn set(
     if verify.header_at > 0 {
         options.verify_header_at.set(Bytes(verify.header_at), settings.span("verify_offset", span));
     }
-    if verify.backlog > 0 && verify.experimental {
-        let place = settings.span("verify_backlog", span);
-        let message = "experimental_verify=1 reads back when the writing is over, whatever verify_backlog says, as with fio";
-        faults.warn(
-            "fio.no-effect",
-            place,
-            message,
-            "leave experimental_verify out: fathom draws the writes again in any case",
-        );
-    } else if verify.backlog > 0 {
-        options.verify_backlog.set(verify.backlog, settings.span("verify_backlog", span));
-        if verify.backlog_batch > 0 {
-            let span = settings.span("verify_backlog_batch", span);
-            options.verify_backlog_batch.set(verify.backlog_batch, span);
-        }
-    }
+    set_backlog(options, settings, span, faults);
     // fio's first bad block ends its job, verify_fatal or not, unless errors of verification are gone on from.
     let goes_on = settings.control.continues[2];
     for (flag, option, setting) in [
@@ -189,6 +174,27 @@ pub(super) fn set_when(
             let message = "with time_based all of the runtime is spent on writing, and nothing is read back";
             let help = "add verify_backlog=64, say, or leave time_based out and say how often with loops";
             faults.warn("fio.verify-limited", place, message, help);
+        }
+    }
+}
+
+/// How many writes are read back at a time while the job goes on: none with `experimental_verify`, as with fio.
+fn set_backlog(options: &mut WorkloadOptions, settings: &Settings, span: Span, faults: &mut Faults) {
+    let verify = &settings.verify;
+    if verify.backlog > 0 && verify.experimental {
+        let place = settings.span("verify_backlog", span);
+        let message = "experimental_verify=1 reads back when the writing is over, whatever verify_backlog says, as with fio";
+        faults.warn(
+            "fio.no-effect",
+            place,
+            message,
+            "leave experimental_verify out: fathom draws the writes again in any case",
+        );
+    } else if verify.backlog > 0 {
+        options.verify_backlog.set(verify.backlog, settings.span("verify_backlog", span));
+        if verify.backlog_batch > 0 {
+            let span = settings.span("verify_backlog_batch", span);
+            options.verify_backlog_batch.set(verify.backlog_batch, span);
         }
     }
 }
