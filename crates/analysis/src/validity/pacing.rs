@@ -598,7 +598,7 @@ fn issued_late(
     place: &str,
     found: &mut Found,
 ) {
-    if !matches!(stream.pacing, Pacing::Open { .. }) || is_virtual(view, stream) {
+    if !matches!(stream.pacing, Pacing::Open { .. }) || is_virtual(view, stream) || paused::hold_up(stream) {
         return;
     }
     let tally = &measured.tally;

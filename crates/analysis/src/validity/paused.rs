@@ -8,6 +8,11 @@ use fathom_units::Iops;
 /// Share of a rate below which pauses have kept a load from it.
 const RATE_SHARE_MIN: f64 = 0.99;
 
+/// Whether what comes due in a pause waits for its end: then arrivals wait beside free slots, and the generator is not to blame.
+pub(super) fn hold_up(stream: &Stream) -> bool {
+    !stream.pauses.are_none() && !stream.pauses.puts_off
+}
+
 /// Whether pauses let through fewer operations than come due, however quick the device is.
 pub(super) fn keep_from_rate(stream: &Stream) -> bool {
     let Pacing::Open { rate, course, .. } = &stream.pacing else { return false };

@@ -42,6 +42,25 @@ fn a_rate_that_pauses_put_off_is_told() {
     assert!(rare.iter().all(|one| one.id != "pacing.put-off"), "{rare:?}");
 }
 
+/// Half of what comes due waits for a pause to end, for 50 ms at the longest, beside a free slot.
+#[test]
+fn what_waits_for_a_pause_is_not_issued_late() {
+    let late = |pauses| {
+        let mut made = record(&[StreamShape { pacing: open(1000.0), ..base() }]);
+        made.steps[0].started.step.streams[0].pauses = pauses;
+        let tally = &mut made.steps[0].finished.as_mut().expect("it ended").streams[0].workers[0].tally;
+        tally.arrivals = 10_000;
+        let mut response = fathom_metrics::Latency::default();
+        (0..10_000).for_each(|at| response.record(if at % 2 == 0 { 50_000_000 } else { 4_000_000 }));
+        tally.kinds[0].response = Some(response.to_tally());
+        of_pacing(&made).iter().any(|one| one.id == "pacing.issued-late")
+    };
+    assert!(late(Pauses::default()));
+    assert!(!late(pause(8, false)));
+    // What a pause puts off is not due in it.
+    assert!(late(pause(8, true)));
+}
+
 #[test]
 fn an_overload_that_pauses_make_is_told_as_theirs() {
     let remedy = |pauses| {
